@@ -175,7 +175,9 @@ def _other_blocks(message: BaseMessage) -> dict[int, Any]:
 
 
 def _blocks(content: str | list[Block]) -> Sequence[Block]:
-    return [content] if isinstance(content, str) else content
+    if isinstance(content, str):
+        return [content]
+    return content
 
 
 def _text_of(block: Block) -> str | None:

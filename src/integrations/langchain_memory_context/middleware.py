@@ -397,7 +397,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id, written = conversation.user_id, request.tool_call["args"]
+        user_id = conversation.user_id
+        written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
         with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
@@ -496,7 +497,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
         if getattr(request.tool, "return_direct", False):
             return outcome
-        before, folder = conversation.carried.messages, conversation.decides.folder
+        before = conversation.carried.messages
+        folder = conversation.decides.folder
         return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(

@@ -239,7 +239,9 @@ class MemoryStoreAdapter(BaseStore):
     @property
     def _items(self) -> _StoredItems:
         fields = (self.index_config or {}).get("fields") or "$"
-        listed = [fields] if isinstance(fields, str) else fields
+        listed = fields
+        if isinstance(fields, str):
+            listed = [fields]
         omits_expired = bool((self.ttl_config or {}).get("omit_expired"))
         return _StoredItems(self.manager, self._embedding, listed, omits_expired)
 
@@ -406,7 +408,9 @@ class _StoredItems:
     def _most_similar(self, op: SearchOp, by_vectors: _Read) -> _Found:
         """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        limit = max(needed * 4, MIN_READ) if op.filter else needed
+        limit = needed
+        if op.filter:
+            limit = max(needed * 4, MIN_READ)
         near = self._read_by(by_vectors, op, limit)
         found = _matching(near, op)
         if len(found) < needed:
@@ -600,7 +604,9 @@ def _hint(wanted: Mapping[str, Any]) -> Filters:
             text = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
             return {"content": {"$contains": text[2:-1]}}
     conditions = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
-    return {"content": {"$fields": conditions}} if conditions else {}
+    if conditions:
+        return {"content": {"$fields": conditions}}
+    return {}
 
 
 def _has_one_json_form(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
@@ -678,7 +684,8 @@ def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON h
             _matches(_field(members, name), one) for name, one in fields.items()
         )
     if isinstance(wanted, list | tuple):
-        values, others = elements_of(value), cast("Sequence[Any]", wanted)
+        values = elements_of(value)
+        others = cast("Sequence[Any]", wanted)
         has_as_many = isinstance(value, list) and len(values) == len(others)
         return has_as_many and all(map(_matches, values, others))
     return bool(value == wanted)
@@ -714,7 +721,8 @@ def _fixed_beginning(conditions: Iterable[MatchCondition]) -> list[str]:
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = condition.path
     if condition.match_type == "suffix":
-        path, namespace = path[::-1], namespace[::-1]
+        path = path[::-1]
+        namespace = namespace[::-1]
     if len(path) > len(namespace):
         return False
     return all(wanted in ("*", label) for wanted, label in zip(path, namespace, strict=False))

@@ -235,7 +235,8 @@ class FoldingMiddleware(FunctionMiddleware):
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
         """See `FunctionMiddleware`."""
-        run, tool = self._run, context.function
+        run = self._run
+        tool = context.function
         arguments = cast("Mapping[str, Any]", context.arguments)
         if isinstance(tool, MemoryFunctionTool):
             items, keys = await tool.answered(arguments)

@@ -591,7 +591,8 @@ def _checked_messages(given: object) -> list[LLMMessage]:
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
     """Run `work` to its end, even if the caller is cancelled in the meantime; that error is raised afterwards."""
-    task, cancelled = asyncio.ensure_future(work), None
+    task = asyncio.ensure_future(work)
+    cancelled = None
     while not task.done():
         try:
             await asyncio.wait({task})

@@ -173,7 +173,9 @@ async def ask(
     findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
     # A quotation stands in two parts where they overlap.
-    quotations = dict.fromkeys(chain.from_iterable(one.quotations for one in found))
+    quotations = dict[Quotation, None]()
+    for finding in found:
+        quotations |= dict.fromkeys(finding.quotations)
     return AskAnswer(
         await asking.merged(found),
         tuple(quotations)[:MOST_QUOTATIONS],
@@ -198,14 +200,17 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
     if not isinstance(text, str):
         raise InvalidArgumentError(f"{item.memory_key} is binary content, which no model reads")
     parts = list[TextPart]()
-    header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
-    first = counted = 0
+    heading = text[: end_of_header(text, 0, len(text))]
+    header = heading.partition("\n")[0]
+    number = 1
+    counted = 0
     for start, stop in _spans(text):
-        first += text.count("\n", counted, start)
+        number += text.count("\n", counted, start)
         counted = start
-        lines = text[start:stop].removesuffix("\n").split("\n")
+        part = text[start:stop]
+        lines = part.removesuffix("\n").split("\n")
         above = header if start else ""
-        parts.append(TextPart(item.memory_key, first + 1, tuple(lines), above))
+        parts.append(TextPart(item.memory_key, number, tuple(lines), above))
     return parts
 
 
@@ -223,9 +228,10 @@ def _spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, stop))
         if stop == len(text):
             break
-        torn = text.rfind("\n", 0, record_at(text, stop, stop).start) + 1
-        is_near = start < torn < stop and stop - torn <= LONGEST_TORN
-        start = torn if is_near else stop
+        record = record_at(text, stop, stop)
+        torn = text.rfind("\n", 0, record.start) + 1
+        is_near = stop - torn <= LONGEST_TORN
+        start = torn if start < torn < stop and is_near else stop
     return spans
 
 
@@ -235,13 +241,14 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     Where there is no such word, all parts in their order.
     """
     wanted = set(analyze(question).counts)
-    held = [wanted & set(analyze("\n".join(part.lines)).counts) for part in parts]
-    holders = Counter(chain.from_iterable(held))
-    rarity = {
-        word: math.log(len(parts) / count)
-        for word, count in holders.items()
-        if count <= len(parts) / 2
-    }
+    held = list[set[str]]()
+    for part in parts:
+        text = "\n".join(part.lines)
+        held.append(wanted.intersection(analyze(text).counts))
+    rarity = dict[str, float]()
+    for word, count in Counter(chain.from_iterable(held)).items():
+        if count <= len(parts) / 2:
+            rarity[word] = math.log(len(parts) / count)
     if not rarity:
         return list(parts)
     scores = [sum(rarity.get(word, 0.0) for word in words) for words in held]
@@ -293,7 +300,8 @@ class _Asking:
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:
             try:
-                return finding_in(await self._call(prompts.ASK_SYSTEM, prompt), part)
+                given = await self._call(prompts.ASK_SYSTEM, prompt)
+                return finding_in(given, part)
             except Exception as error:  # noqa: BLE001 - whatever a client raises, or a model writes
                 events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
                 return None
@@ -308,7 +316,8 @@ class _Asking:
         prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
         try:
             call = self._call(prompts.ASK_MERGE_SYSTEM, prompt)
-            return (await asyncio.wait_for(call, seconds_left)).strip() or together
+            answer = await asyncio.wait_for(call, seconds_left)
+            return answer.strip() or together
         except Exception as error:  # noqa: BLE001 - as above
             events.ASK_FAILED.log(error, memory_key="", line=0)
             return together
@@ -322,7 +331,7 @@ class _Asking:
 
 def _with_quotations(finding: Finding) -> str:
     quoted = [f"{one.key} line {one.line}: {one.text}" for one in finding.quotations]
-    return finding.text + "\n" + "\n".join(quoted)
+    return "\n".join([finding.text, *quoted])
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
@@ -341,8 +350,9 @@ def finding_in(given: str, part: TextPart) -> Finding:
     claimed = elements_of(fields.get("quotes"))
     checked = [checked_quotation(quote, part) for quote in claimed]
     quotations = [quotation for quotation in checked if quotation]
+    dropped = len(claimed) - len(quotations)
     text = str(fields["answer"] or "").strip()
-    return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), len(claimed) - len(quotations))
+    return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), dropped)
 
 
 def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
@@ -361,8 +371,8 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     pattern = _whole_words(words)
     starts = list[int]()
     for index, first_line in enumerate(part.lines):
-        window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
-        found = pattern.search(window)
+        around = part.lines[index : index + LINES_AROUND]
+        found = pattern.search(_plain(" ".join(around)))
         if found and found.start() < len(_plain(first_line)):
             starts.append(index)
     if not starts:
@@ -378,8 +388,12 @@ def _whole_words(words: str) -> re.Pattern[str]:
 
     Only Latin letters and digits at their ends are checked: Chinese has no blanks to tell words apart.
     """
-    before = r"(?<![0-9A-Za-z])" if words[0].isascii() and words[0].isalnum() else ""
-    behind = r"(?![0-9A-Za-z])" if words[-1].isascii() and words[-1].isalnum() else ""
+    before = ""
+    if words[0].isascii() and words[0].isalnum():
+        before = r"(?<![0-9A-Za-z])"
+    behind = ""
+    if words[-1].isascii() and words[-1].isalnum():
+        behind = r"(?![0-9A-Za-z])"
     return re.compile(before + re.escape(words) + behind)
 
 

@@ -114,7 +114,8 @@ class HostedConversations:
         Raises:
             InvalidArgumentError: No light model is at hand.
         """
-        model, recall = self.settings.light_model, self.settings.recall
+        model = self.settings.light_model
+        recall = self.settings.recall
         if model is None or recall is None:
             raise InvalidArgumentError(
                 "ask_memory needs a light model: model_client=, model= or a judge that is one"
@@ -220,7 +221,8 @@ class HostOfConversations:
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
-        owner, log = self._hosted.named_thread(user_id, thread_id), self._hosted.log
+        owner = self._hosted.named_thread(user_id, thread_id)
+        log = self._hosted.log
         return Decisions(log.newest) if owner is None else log.of_thread(owner)
 
     def close(self) -> None:

@@ -129,7 +129,8 @@ class Message:
     @property
     def is_typed(self) -> bool:
         """Return whether a person wrote it."""
-        return self.role == "user" and self.source == PERSON and not self.is_summary
+        is_of_person = self.role == "user" and self.source == PERSON
+        return is_of_person and not self.is_summary
 
     @property
     def pictures(self) -> int:
@@ -157,31 +158,33 @@ class Message:
 
         Others may change a message whose facts are kept: a middleware may replace a folded result.
         """
-        facts = self.known
+        known = self.known
         keys = named_keys([self])
-        facts = replace(
-            facts,
-            lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-            folded=tuple(place for place in facts.folded if leading_key(self.texts.get(place, ""))),
-            trusted=tuple(key for key in facts.trusted if key in keys),
-        )
+        lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
+        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
+        trusted = [key for key in known.trusted if key in keys]
+        facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 
     @property
     def keys_of_outputs(self) -> list[str]:
         """Return the keys of its texts that were folded."""
-        return list(filter(None, (leading_key(self.texts[place]) for place in self.known.folded)))
+        folded = [self.texts[place] for place in self.known.folded]
+        return list(filter(None, map(leading_key, folded)))
 
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""
-        return replace(self, texts={**self.texts, **texts}, facts=facts or self.facts)
+        changed = {**self.texts, **texts}
+        return replace(self, texts=changed, facts=facts or self.facts)
 
 
 def _is_picture(other: object) -> bool:
     """Return whether a part that is not text is an image: base64 text in AutoGen, elsewhere an object with a type."""
-    names = ("type", "media_type", "mime_type")
+    if isinstance(other, str):
+        return True
     fields = members_of(other)
-    return isinstance(other, str) or any("image" in str(fields.get(name)) for name in names)
+    kinds = map(fields.get, ("type", "media_type", "mime_type"))
+    return any("image" in str(kind) for kind in kinds)
 
 
 NO_FACTS = MessageFacts()
@@ -196,10 +199,9 @@ def own_message(message_id: str, text: str, facts: MessageFacts) -> Message:
 
 def as_lines(messages: Iterable[Message]) -> str:
     """Return *messages* as JSON lines, without their ids and facts."""
-    hidden = {"id", "facts"}
     lines = list[str]()
     for message in messages:
-        shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
+        shown = _MESSAGE.dump_python(message, exclude={"id", "facts"}, exclude_defaults=True)
         # Lists instead of objects with places as keys: a redactor of numbers would remove the keys.
         shown["texts"] = _listed(message.texts)
         if message.others:
@@ -210,7 +212,8 @@ def as_lines(messages: Iterable[Message]) -> str:
 
 
 def _listed(by_place: Mapping[int, Any]) -> list[Any]:
-    return [by_place.get(place) for place in range(max(by_place, default=-1) + 1)]
+    last = max(by_place, default=-1)
+    return [by_place.get(place) for place in range(last + 1)]
 
 
 def from_lines(text: str) -> list[Message]:
@@ -225,7 +228,8 @@ def from_lines(text: str) -> list[Message]:
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
             stored[name] = {place: value for place, value in listed if value is not None}
-        messages.append(_MESSAGE.validate_python({**stored, "id": ""}))
+        stored["id"] = ""
+        messages.append(_MESSAGE.validate_python(stored))
     return messages
 
 
@@ -234,14 +238,18 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
     references = dict[str, Ranges]()
     for message in messages:
         for key, ranges in message.known.lines.items():
-            references[key] = (*references.get(key, ()), *ranges)
+            earlier = references.get(key, ())
+            references[key] = (*earlier, *ranges)
     return references
 
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
     """Return the keys of all references that are written in *messages*, including their calls."""
-    texts = [text for message in messages for text in message.billed()]
-    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
+    keys = set[str]()
+    for message in messages:
+        for text in message.billed():
+            keys.update(ref.key for ref in MemoryRef.find_all(text))
+    return keys
 
 
 def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:

@@ -62,7 +62,9 @@ class ServerList:
 
     def __str__(self) -> str:
         """Return the file, and the project if there is one."""
-        return f"{self.file}, {self.project}" if self.project else str(self.file)
+        if self.project:
+            return f"{self.file}, {self.project}"
+        return str(self.file)
 
     @property
     def wrapped_file(self) -> Path:
@@ -76,7 +78,9 @@ class ServerList:
 
     def owner(self, config: Wire) -> Wire:
         """Return the object in *config* that holds the list: the project's object, or the whole configuration."""
-        return member(member(config, "projects"), self.project) if self.project else config
+        if self.project:
+            return member(member(config, "projects"), self.project)
+        return config
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,9 @@ def _names(config: Wire, name: str) -> frozenset[str]:
 
 def list_in(file: Path) -> ServerList:
     """Return a file's own list of servers; for one of Claude Code's files, with the servers that are disabled."""
-    places = lists_of("claude-code") if file.name in (".mcp.json", ".claude.json") else []
+    places = []
+    if file.name in (".mcp.json", ".claude.json"):
+        places = lists_of("claude-code")
     of_file = (one for one in places if one.file == file.absolute() and not one.project)
     return next(of_file, ServerList(file))
 
@@ -200,7 +206,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     Raises:
         InvalidArgumentError: The file is not a configuration, it has no such server, or there is nothing to wrap.
     """
-    file, wrapped_file = place.file, place.wrapped_file
+    file = place.file
+    wrapped_file = place.wrapped_file
     config = _read(file)
     owner = place.owner(config)
     entries = _list_in(owner, file)
@@ -297,17 +304,17 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         if name in entry:
             return f"it has {what}, which only the client reads"
     found = _CLIENT_ONLY.search(json.dumps(entry))
-    return f"only the client can fill in {found.group()}…}}" if found else ""
+    if found:
+        return f"only the client can fill in {found.group()}…}}"
+    return ""
 
 
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
-    command = (
-        [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
-        if "command" in filled
-        else []
-    )
+    command = []
+    if "command" in filled:
+        command = [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
     return WrappedServer(
         name,
         tuple(command),

@@ -112,7 +112,9 @@ class WrappedMemory:
                 tool, arguments, places, is_error=bool(result.get("isError"))
             )
         folded = {place: shown.texts[place] for place in shown.known.folded}
-        return _with_folds(result, places, folded) if folded else result
+        if folded:
+            return _with_folds(result, places, folded)
+        return result
 
     async def _taken_in(
         self, tool: str, arguments: Wire, places: Places, *, is_error: bool

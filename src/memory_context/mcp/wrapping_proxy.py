@@ -339,7 +339,9 @@ class Wrapper:
     async def _complete(self, params: Wire) -> Wire:
         """Pass a request for completions to the server that has the prompt or the resource template."""
         ref = member(params, "ref")
-        offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
+        offered = None
+        if "name" in ref:
+            offered = await self._named("prompts", str(ref["name"]))
         if offered is None:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered
@@ -404,7 +406,9 @@ def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
     The answer of an only server is passed on, with our instructions added. Several servers are presented as one, with
     the capabilities of all.
     """
-    only_result = results[0] if len(results) == 1 else {}
+    only_result = {}
+    if len(results) == 1:
+        only_result = results[0]
     instructions = [str(one["instructions"]) for one in results if one.get("instructions")]
     capabilities = Wire()
     for one in results:

@@ -65,4 +65,6 @@ def beginning_with(text: str) -> Filters:
 
 def as_list(names: str | Iterable[str]) -> list[str]:
     """Return the names as a list; a single text is one name, not its letters."""
-    return [names] if isinstance(names, str) else list(names)
+    if isinstance(names, str):
+        return [names]
+    return list(names)

@@ -21,7 +21,8 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         added = size(thing)
         if batch and (len(batch) == MOST or total + added > CHARACTERS):
             yield batch
-            batch, total = [], 0
+            batch = []
+            total = 0
         batch.append(thing)
         total += added
     if batch:

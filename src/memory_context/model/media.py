@@ -86,9 +86,11 @@ def embedded_bytes(text: str) -> EmbeddedBytes | None:
     """
     head = _DATA_URL.match(text[:1000])
     if head is not None:
-        body, media_type = text[head.end() :], head["type"]
+        body = text[head.end() :]
+        media_type = head["type"]
     elif _looks_like_base64(text):
-        body, media_type = text, ""
+        body = text
+        media_type = ""
     else:
         return None
     body = "".join(body.split()).translate(_STANDARD_ALPHABET)

@@ -84,7 +84,9 @@ def _out_of_sight(missing: Sequence[tuple[str, str | None]]) -> str:
 
 
 def _with_place(value: str, key: str | None) -> str:
-    return f"{value} (behind {key})" if key else f"{value} (lost)"
+    if key:
+        return f"{value} (behind {key})"
+    return f"{value} (lost)"
 
 
 def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[RenderableType]:

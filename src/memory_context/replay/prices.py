@@ -60,7 +60,9 @@ class Price:
         dollars = cost * self.dollars / 1e6
         if dollars < LEAST:
             return f"less than ${LEAST}"
-        return f"${dollars:,.2f}" if dollars >= CENTS else f"${dollars:.2g}"
+        if dollars >= CENTS:
+            return f"${dollars:,.2f}"
+        return f"${dollars:.2g}"
 
 
 # Standard rates in dollars per million input and cached input tokens, looked up in June 2026. Anthropic charges a quarter
@@ -87,7 +89,9 @@ def parse_price(text: str) -> Price:
     full_text, slash, cached_text = text.partition("/")
     try:
         full = float(full_text)
-        cached = float(cached_text) if slash else full
+        cached = full
+        if slash:
+            cached = float(cached_text)
     except ValueError:
         full = cached = -1.0
     if full > 0 and 0 <= cached <= full < float("inf"):

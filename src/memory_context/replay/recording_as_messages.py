@@ -92,7 +92,9 @@ def _recorded_calls(recorded: Json) -> list[Json]:
     if calls := recorded.get("tool_calls"):
         return cast("list[Json]", calls)
     single = recorded.get("function_call")
-    return [{"function": single}] if single else calls_in(recorded.get("content"))
+    if single:
+        return [{"function": single}]
+    return calls_in(recorded.get("content"))
 
 
 def _call(recorded: Json) -> FunctionCall:

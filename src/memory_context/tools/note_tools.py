@@ -134,7 +134,9 @@ def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
         )
     all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
     page = all_notes[args.offset :]
-    return _listed(notes, page, args.offset, max_tokens) if page else ToolAnswer(prompts.NO_NOTES)
+    if page:
+        return _listed(notes, page, args.offset, max_tokens)
+    return ToolAnswer(prompts.NO_NOTES)
 
 
 def _listed(

@@ -100,7 +100,9 @@ class MessageFolder:
         if all(message.facts for message in messages):
             return list(messages)
         folder = self._with_shared_threshold(messages)
-        references = references_of(before) if any(one.is_typed for one in messages) else {}
+        references = {}
+        if any(one.is_typed for one in messages):
+            references = references_of(before)
         return [
             message if message.facts else folder._taken_in(message, before, references)  # noqa: SLF001 - its own
             for message in messages
@@ -150,8 +152,12 @@ class MessageFolder:
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        tool = message.source if message.role == "tool" else None
-        named_in = [message] if message.role == "assistant" else []
+        tool = None
+        if message.role == "tool":
+            tool = message.source
+        named_in = []
+        if message.role == "assistant":
+            named_in = [message]
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
@@ -188,7 +194,9 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        tool = message.source if message.role == "tool" else None
+        tool = None
+        if message.role == "tool":
+            tool = message.source
         return PreviewFocus(
             _question(message, _arguments_of(message, before), before),
             set[str]() if is_late else self.ledger.names(before),
@@ -231,8 +239,11 @@ class MessageFolder:
     ) -> Message:
         """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
         remark = remark_of(ref)
-        shown = folded.text if folded else ref.render()
-        ranges = folded.preview.ranges if folded else ()
+        shown = ref.render()
+        ranges: tuple[tuple[int, int], ...] = ()
+        if folded:
+            shown = folded.text
+            ranges = folded.preview.ranges
         count = self.manager.counter.count
         self.fail_open.stats.add(tokens_shown=max(0, count(shown) - count(remark)))
         note_made(self.manager.scope.user_id, shown)
@@ -274,8 +285,11 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        kind = "tool_output" if message.role == "tool" else "message"
-        tags, origin = self.secret_tags(named_in), self.origin_of([message])
+        kind = "message"
+        if message.role == "tool":
+            kind = "tool_output"
+        tags = self.secret_tags(named_in)
+        origin = self.origin_of([message])
         source = source or message.source
         # What a model wrote stands in its prompts as it was, until it is folded.
         if message.role == "assistant":
@@ -295,10 +309,13 @@ class MessageFolder:
         keys = list(named_keys(messages))
         if not keys:
             return []
-        store, scope = self.manager.memory_store, self.manager.scope
+        store = self.manager.memory_store
+        scope = self.manager.scope
         secrets = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
         inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
-        return [SECRET] if secrets or inherited else []
+        if secrets or inherited:
+            return [SECRET]
+        return []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts brought up to date; count the folds."""
@@ -312,7 +329,8 @@ class MessageFolder:
         shown = message
         if folds:
             shown = message.with_texts({place: folded.text for place, folded in folds.items()})
-        new, earlier = self._facts_of(shown, folds), message.known
+        new = self._facts_of(shown, folds)
+        earlier = message.known
         facts = replace(
             new,
             folded=(*earlier.folded, *new.folded),
@@ -333,8 +351,11 @@ class MessageFolder:
         self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
     ) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
-        named = keys_named(message.text, references) if message.is_typed else ()
-        message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
+        facts = MessageFacts()
+        if message.is_typed:
+            named = keys_named(message.text, references)
+            facts = MessageFacts(named=tuple(sorted(named)))
+        message = replace(message, texts=texts, facts=facts)
         folds = dict[int, Folded]()
         for place, text in texts.items():
             if not self.may_fold(message, text):
@@ -356,7 +377,9 @@ class MessageFolder:
         trusted = list[str]()
         for place, text in message.texts.items():
             may_refer = message.is_foldable or place in folds
-            refs = MemoryRef.find_all(text) if may_refer else []
+            refs = []
+            if may_refer:
+                refs = MemoryRef.find_all(text)
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
@@ -409,13 +432,17 @@ class MessageFolder:
         if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
             return None
         sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
-        return shared_threshold(sizes, most) if sum(sizes) > most else None
+        if sum(sizes) > most:
+            return shared_threshold(sizes, most)
+        return None
 
 
 def results_together(policy: FoldPolicy) -> int:
     """Return the most tokens that the results of one message's calls may have together without being folded."""
     most = max(RESULTS_TOGETHER, 2 * policy.threshold)
-    return most if policy.max_threshold is None else min(most, 2 * policy.max_threshold)
+    if policy.max_threshold is None:
+        return most
+    return min(most, 2 * policy.max_threshold)
 
 
 def shared_threshold(sizes: Sequence[int], together: int) -> int:
@@ -457,12 +484,16 @@ def _origin_of(message: Message) -> Origin:
         return PERSON_ORIGIN
     if message.role in ("user", "tool"):
         return TOOL
-    return MODEL if message.role == "assistant" else PROGRAM
+    if message.role == "assistant":
+        return MODEL
+    return PROGRAM
 
 
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
-    return -1 if numbered[1].role == "tool" else numbered[0]
+    if numbered[1].role == "tool":
+        return -1
+    return numbered[0]
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:

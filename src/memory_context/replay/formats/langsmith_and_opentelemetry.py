@@ -118,7 +118,9 @@ def _value(written: Json) -> Any:  # noqa: ANN401 - of any kind
     [(kind, value)] = written.items()
     if kind == "arrayValue":
         return [_value(one) for one in _objects(value.get("values"))]
-    return _attributes(_objects(value.get("values"))) if kind == "kvlistValue" else value
+    if kind == "kvlistValue":
+        return _attributes(_objects(value.get("values")))
+    return value
 
 
 def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:

@@ -46,10 +46,12 @@ def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Cond
     if dialect == "sqlite":
         # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
         data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary)
-        in_text, in_bytes = sa.func.instr(column, text), sa.func.instr(stored, data)
+        in_text = sa.func.instr(column, text)
+        in_bytes = sa.func.instr(stored, data)
     else:
         utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-        in_text, in_bytes = sa.func.strpos(column, text), sa.func.position(utf_8.op("IN")(stored))
+        in_text = sa.func.strpos(column, text)
+        in_bytes = sa.func.position(utf_8.op("IN")(stored))
     if column is not memories.c.content:
         return in_text > 0
     return sa.func.coalesce(in_text, in_bytes) > 0
@@ -192,7 +194,9 @@ class FilterShape:
         numbers = count()
 
         def placeholder(value: object) -> sa.BindParameter[Any]:
-            kind = sa.Text() if isinstance(value, str) else None
+            kind = None
+            if isinstance(value, str):
+                kind = sa.Text()
             return sa.bindparam(f"value_{next(numbers)}", type_=kind)
 
         bound: Filters = _with_leaves(self.filters, placeholder)
@@ -226,7 +230,9 @@ def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: AN
         return {name: _with_leaves(part, leaf) for name, part in parts.items()}
     if isinstance(wanted, _LISTS):
         return [_with_leaves(one, leaf) for one in cast("Iterable[object]", wanted)]
-    return None if wanted is None else leaf(wanted)
+    if wanted is None:
+        return None
+    return leaf(wanted)
 
 
 def _check_readable(name: str, hidden: Collection[str]) -> None:
@@ -364,8 +370,10 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
     checked = _checked(column, value)
     if name == "$contains":
         return _contains(column, checked, dialect)
-    compared = _by_code_points(column, dialect) if name in _ORDERED else column
-    return _OPERATORS[str(name)](compared, checked)
+    compare = _OPERATORS[str(name)]
+    if name in _ORDERED:
+        return compare(_by_code_points(column, dialect), checked)
+    return compare(column, checked)
 
 
 def _checked(column: sa.Column[Any], value: object) -> object:

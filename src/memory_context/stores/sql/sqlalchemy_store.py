@@ -173,8 +173,11 @@ class SQLAlchemyStore(ClosedAtExit):
         None if no URL can reach the database (one in memory, or a bare pool), or express the
         settings of the codec or redactor.
         """
-        prefix, url = url_prefix(self.codec, self.redactor), self.database.public_url
-        return None if prefix is None or url is None else prefix + url
+        prefix = url_prefix(self.codec, self.redactor)
+        url = self.database.public_url
+        if prefix is None or url is None:
+            return None
+        return prefix + url
 
     @property
     def has_embedder(self) -> bool:
@@ -394,7 +397,9 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.deletion`."""
         check_arguments(scope=scope, key=key)
         rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
-        return Deletion(*rows[0]) if rows else None
+        if rows:
+            return Deletion(*rows[0])
+        return None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. In a read-only file no reads are counted."""

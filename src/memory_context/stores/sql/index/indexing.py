@@ -204,7 +204,9 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory with this id; None if there is none."""
     row = connection.execute(RECORDS.where(*this_memory(user_id, memory_id))).one_or_none()
-    return decode_row(connection, row) if row else None
+    if row:
+        return decode_row(connection, row)
+    return None
 
 
 def remove(
