@@ -134,13 +134,13 @@ def _head(messages: Sequence[Message], tokens: Sequence[int], longest_answer: in
     for index, message in enumerate(messages):
         if message.is_question:
             answer = index + 1
-            is_answered = answer < len(messages) and messages[answer].role == "assistant"
+            is_answered = answer < len(messages) and messages[answer].is_reply
             if is_answered and not messages[answer].calls and tokens[answer] <= longest_answer:
                 return answer + 1
             return answer
-        if message.role != "system" and not message.is_ours:
+        if not message.is_system and not message.is_ours:
             break
-        if index == system and (message.role == "system" or message.is_a("layer")):
+        if index == system and (message.is_system or message.is_a("layer")):
             system += 1
     return system
 
@@ -225,7 +225,7 @@ class Compactor:
         size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
         for message in list(kept):
-            if message.role == "system" and size > self.limit:
+            if message.is_system and size > self.limit:
                 kept.remove(message)
                 size -= sizes[message.id]
         replaced = [message for message in oldest if message not in kept]
@@ -316,8 +316,8 @@ class Compactor:
         manager = self.folder.manager
         budget = self._preview_budget()
         count = manager.counter.count
-        said = _said(message for message in stored if message.role != "tool")
-        results = list(_said(message for message in stored if message.role == "tool"))
+        said = _said(message for message in stored if not message.is_result)
+        results = list(_said(message for message in stored if message.is_result))
         # The tools' results come last, and have at least a third of the preview.
         share = budget
         if results:
@@ -378,7 +378,7 @@ def _exempt(messages: Sequence[Message]) -> list[Message]:
     has_begun = False
     for message in messages:
         has_begun = has_begun or message.is_question
-        if message.role != "system":
+        if not message.is_system:
             continue
         if not has_begun:
             at_beginning.add(message.text)
@@ -445,7 +445,7 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
         if message.calls:
             names = dict.fromkeys(call.name for call in message.calls)
             said = f"calls {', '.join(names)}"
-        elif message.role == "tool":
+        elif message.is_result:
             said = _given(message)
         else:
             said = " ".join(message.text.split())[:SAID_CHARACTERS]

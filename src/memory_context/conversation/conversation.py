@@ -167,7 +167,7 @@ class Conversation:
         taken = await off_loop(self.folder.take_in, messages, before)
         self.fail_open.stats.add(messages=1)
         for message in taken:
-            if message.role == "assistant":
+            if message.is_reply:
                 await self.hear(message, before, facts)
         return taken
 
@@ -265,7 +265,7 @@ class Conversation:
         user_id = self.manager.scope.user_id
         said = dict[str, set[str]]()
         for message in messages:
-            if message.role != "assistant":
+            if not message.is_reply:
                 continue
             for text in message.texts.values():
                 keys = said_here(user_id, text).difference(trusted)
@@ -297,7 +297,7 @@ class Conversation:
         """Return *output* as it will be shown once its message comes. Store failures do not raise."""
         words = ""
         for message in reversed(before):
-            if message.role == "assistant":
+            if message.is_reply:
                 words = message.text
                 break
         calls = () if arguments is None else (FunctionCall("", output.source, arguments),)
@@ -355,7 +355,7 @@ class Conversation:
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
         recall = self.settings.recall
-        position = next((i for i, one in enumerate(messages) if one.role != "system"), None)
+        position = next((i for i, one in enumerate(messages) if not one.is_system), None)
         if recall is None or recall.user_layer_tokens == 0 or position is None:
             return messages
         if any(message.is_a("layer") for message in messages):
@@ -446,7 +446,7 @@ def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[
     """Return *messages* without recalls for a question that waits for its answer again: a host may have edited it."""
     answered = seen
     for index, message in enumerate(messages[seen:], seen):
-        if message.role == "assistant":
+        if message.is_reply:
             answered = index + 1
     waiting = [message for message in messages[answered:] if not message.is_a("recall")]
     return [*messages[:answered], *waiting]
@@ -457,7 +457,7 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
     reading = "\n".join(call.arguments for call in said.calls if call.name == RETRIEVE)
     asked = set[str]()
     for message in reversed(before):
-        if message.role == "assistant" or not reading:
+        if message.is_reply or not reading:
             break
         asked.update(key for key in message.keys_of_outputs if key in reading)
     return len(asked)

@@ -133,7 +133,7 @@ def as_shown(
     shown = list[Message]()
     seen = 0
     for index, message in enumerate(held):
-        if message.role != "system":
+        if not message.is_system:
             shown += orphaned
             orphaned = []
         if index == first_unseen:
@@ -154,7 +154,7 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
     and the notes on compactions, without which nothing leads to the stored text. If the host holds neither an answer
     nor a summary, the thread begins again, without these.
     """
-    if not any(message.role == "assistant" or message.is_summary for message in held):
+    if not any(message.is_reply or message.is_summary for message in held):
         return []
     ids = {message.id for message in held}
     orphaned = list[Message]()

@@ -122,9 +122,24 @@ class Message:
         return self.role == "user" and self.source != MEMORY_SOURCE
 
     @property
+    def is_system(self) -> bool:
+        """Return whether it instructs the model."""
+        return self.role == "system"
+
+    @property
+    def is_reply(self) -> bool:
+        """Return whether a model wrote it."""
+        return self.role == "assistant"
+
+    @property
+    def is_result(self) -> bool:
+        """Return whether a tool returned it."""
+        return self.role == "tool"
+
+    @property
     def is_foldable(self) -> bool:
         """Return whether its texts may be folded: those of persons, other agents and tools."""
-        return self.is_question or self.role == "tool"
+        return self.is_question or self.is_result
 
     @property
     def is_typed(self) -> bool:

@@ -74,6 +74,6 @@ def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
         expected.append(ids)
         if message.answers is not None:
             answered.add(message.answers)
-        if message.role == "assistant":
+        if message.is_reply:
             spoke.add(message.source)
     return expected[::-1]

@@ -60,10 +60,10 @@ class Meter:
         self, messages: Sequence[Message], schemas: Mapping[str, str], decisions: Decisions
     ) -> None:
         """Show the new messages of a prompt, and count the prompt, including the tools' *schemas* (by tool name)."""
-        messages = [message for message in messages if message.role != "system"]
+        messages = [message for message in messages if not message.is_system]
         after = list[str]()
         for message in messages[self._shown :]:
-            if message.role == "tool":
+            if message.is_result:
                 after.append(message.source)
                 self._show_result(message)
             elif message.is_ours:

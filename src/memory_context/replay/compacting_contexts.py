@@ -46,8 +46,8 @@ class SummarizingContext(ShorteningContext):
 
     async def prompt(self) -> list[Message]:
         """Return a summary and the messages after it. LangChain keeps system messages outside of its conversation."""
-        system = [message for message in self._messages if message.role == "system"]
-        spoken = [message for message in self._messages if message.role != "system"]
+        system = [message for message in self._messages if message.is_system]
+        spoken = [message for message in self._messages if not message.is_system]
         cut = self._cut(spoken)
         if cut and self._tokens(spoken) >= self._trigger:
             self.spent += SUMMARY_PROMPT
@@ -61,7 +61,7 @@ class SummarizingContext(ShorteningContext):
     def _cut(self, spoken: Sequence[Message]) -> int:
         """Return the index of the first message that is kept; a call stays with its results."""
         cut = max(len(spoken) - self._keep, 0)
-        if cut and spoken[cut].role == "tool":
+        if cut and spoken[cut].is_result:
             while cut and not spoken[cut].calls:
                 cut -= 1
         return cut
@@ -96,7 +96,7 @@ class CompactingContext(ShorteningContext):
                 kept[index] = [_results_of(kept[index])]
             self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
-            droppable = [group for group in kept if group[0].role != "system"]
+            droppable = [group for group in kept if not group[0].is_system]
             # The newest group always stays.
             for group in droppable[:-1]:
                 if self._tokens() <= self._collapsed_above:

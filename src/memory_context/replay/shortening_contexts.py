@@ -93,7 +93,7 @@ class OffloadContext(ShorteningContext):
         self._messages += map(self._shown, messages)
 
     def _shown(self, message: Message) -> Message:
-        if message.role != "tool" or not self._is_large(message.text):
+        if not message.is_result or not self._is_large(message.text):
             return message
         ends = self._offloaded(message.text, message.source)
         return message.with_texts({0: ends})
@@ -150,7 +150,7 @@ def removed(
     """
     if tokens_of(map(charged, messages), counter) <= trigger:
         return list(messages)
-    outputs = [place for place, message in enumerate(messages) if message.role == "tool"]
+    outputs = [place for place, message in enumerate(messages) if message.is_result]
     removed_too = max(len(outputs) - keep, 0)
     left = list(messages)
     for place in outputs[:removed_too]:
@@ -160,7 +160,7 @@ def removed(
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:
     """Return *groups* without results at their beginning, since every provider refuses results without their calls."""
-    if groups and groups[0][0].role == "tool":
+    if groups and groups[0][0].is_result:
         return groups[1:]
     return groups
 

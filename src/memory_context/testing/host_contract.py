@@ -181,7 +181,7 @@ def check_stable(
         notes_may_end: Whether the notes of a run leave the prompts when the run ends.
     """
     for number, (earlier, later) in enumerate(pairwise(prompts)):
-        is_new_turn = later[-1].role != "tool"
+        is_new_turn = not later[-1].is_result
         if rewrites[number] == rewrites[number + 1] and not (notes_may_end and is_new_turn):
             assert earlier == later[: len(earlier)], f"prompt {number + 1} changes what was seen"
 

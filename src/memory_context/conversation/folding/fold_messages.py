@@ -111,11 +111,11 @@ class MessageFolder:
     def threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded as they come in; None for never."""
         threshold = self.late_threshold_of(message)
-        is_answer = message.role == "assistant" and not self.folds_answers
+        is_answer = message.is_reply and not self.folds_answers
         is_read_first = is_answer or message.source in READING_TOOLS
         if threshold is None or is_read_first:
             return None
-        if message.role == "tool" and self.policy.reads_files(message.source):
+        if message.is_result and self.policy.reads_files(message.source):
             return max(threshold, self.policy.page_budget)
         if self.policy.fold == "after_reading":
             return max(threshold, self.policy.read_cap)
@@ -123,9 +123,9 @@ class MessageFolder:
 
     def late_threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded after a model has read them; None for never."""
-        if message.role == "system" or message.is_ours:
+        if message.is_system or message.is_ours:
             return None
-        if message.role == "tool":
+        if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.role == "user" or self.folds_answers:
             return self.policy.threshold_for(message.source)
@@ -153,10 +153,10 @@ class MessageFolder:
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
         tool = None
-        if message.role == "tool":
+        if message.is_result:
             tool = message.source
         named_in = []
-        if message.role == "assistant":
+        if message.is_reply:
             named_in = [message]
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
@@ -184,7 +184,7 @@ class MessageFolder:
 
     def _preview_tokens(self, message: Message) -> int:
         """Return the most tokens that a preview of a text of *message* may have."""
-        return self.policy.preview_budget(None if message.role == "tool" else message.source)
+        return self.policy.preview_budget(None if message.is_result else message.source)
 
     def _focus(
         self, message: Message, before: Sequence[Message], *, is_late: bool = False
@@ -195,7 +195,7 @@ class MessageFolder:
             StoreError: The store failed.
         """
         tool = None
-        if message.role == "tool":
+        if message.is_result:
             tool = message.source
         return PreviewFocus(
             _question(message, _arguments_of(message, before), before),
@@ -286,13 +286,13 @@ class MessageFolder:
             StoreError: The store failed.
         """
         kind = "message"
-        if message.role == "tool":
+        if message.is_result:
             kind = "tool_output"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
         source = source or message.source
         # What a model wrote stands in its prompts as it was, until it is folded.
-        if message.role == "assistant":
+        if message.is_reply:
             text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
@@ -397,7 +397,7 @@ class MessageFolder:
     def _trusted_in(self, message: Message, text: str) -> Iterable[str]:
         """Return the keys in an unfolded text of *message* that may be passed on to tools, by who said the text."""
         user_id = self.manager.scope.user_id
-        if message.role == "tool":
+        if message.is_result:
             return made_here(user_id, text)
         if message.is_typed:
             return typed_in(user_id, text)
@@ -407,7 +407,7 @@ class MessageFolder:
 
     def _redacted(self, message: Message, text: str) -> str:
         """Return *text*, redacted if it is a tool's result or may be above the threshold."""
-        if message.role == "tool" or self.may_fold(message, text):
+        if message.is_result or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
 
@@ -427,7 +427,7 @@ class MessageFolder:
         most = results_together(self.policy)
         counter = self.manager.counter
         exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
-        results = [one for one in messages if one.role == "tool" and one.source not in exempt]
+        results = [one for one in messages if one.is_result and one.source not in exempt]
         texts = [text for one in results if not one.known.folded for text in one.texts.values()]
         if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
             return None
@@ -484,14 +484,14 @@ def _origin_of(message: Message) -> Origin:
         return PERSON_ORIGIN
     if message.role in ("user", "tool"):
         return TOOL
-    if message.role == "assistant":
+    if message.is_reply:
         return MODEL
     return PROGRAM
 
 
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
-    if numbered[1].role == "tool":
+    if numbered[1].is_result:
         return -1
     return numbered[0]
 
@@ -504,7 +504,7 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
     """Return what a text is read for: the call that it answers, the model's last words before it, and the task."""
-    words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
+    words = next((one.text for one in reversed(before) if one.is_reply), "")
     task = next((one.text for one in before if one.is_question), "")
     return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
 
@@ -515,7 +515,7 @@ def _record_facts(message: Message, arguments: str | None) -> JsonObject:
         "source": _storable(message.source),
         "call_id": _storable(message.answers) or None,
         "arguments": _storable(arguments),
-        "is_error": message.is_error if message.role == "tool" else None,
+        "is_error": message.is_error if message.is_result else None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 

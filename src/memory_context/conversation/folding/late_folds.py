@@ -111,12 +111,12 @@ def _read_texts(
     least = folder.policy.least_threshold
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
+        is_needed = goes_on_reading and message.is_result and _is_reader(message.source)
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         may_save = reads and tokens[index] > least and not is_needed
         if may_save and (saved := saved_by_folding(message, folder)):
             texts.append(ReadText(index, saved, reads))
-        if message.role == "assistant":
+        if message.is_reply:
             reads += 1
             goes_on_reading &= any(_is_reader(call.name) for call in message.calls)
     return texts[::-1]
@@ -152,7 +152,7 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     Of memory tools' answers, these are only the pages that were read. A text that should have been folded as it came in,
     but was not because the store failed, stays as it is.
     """
-    is_memory_tool = message.role == "tool" and message.source in READING_TOOLS
+    is_memory_tool = message.is_result and message.source in READING_TOOLS
     if is_memory_tool and message.source != RETRIEVE:
         return []
     at_once = folder.threshold_of(message)
@@ -186,7 +186,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     """
     late = LateFold()
     for place in _unfolded(message, folder):
-        if message.source == RETRIEVE and message.role == "tool":
+        if message.source == RETRIEVE and message.is_result:
             late.pages[place] = _heading(message.texts[place])
         elif folded := folder.fold_text(message, place, before, is_late=True):
             late.folds[place] = folded
