@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from memory_context.model.item import AnyRecord, MemoryItem
@@ -27,6 +27,12 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         total += added
     if batch:
         yield batch
+
+
+def slices_of(things: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Yield *things* in slices of at most *most*."""
+    for start in range(0, len(things), most):
+        yield things[start : start + most]
 
 
 def size_of(record: AnyRecord) -> int:

@@ -27,7 +27,7 @@ from memory_context.exceptions import (
     StoreError,
     UnsupportedDatabaseError,
 )
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of, size_of, slices_of
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
@@ -241,8 +241,7 @@ class SQLAlchemyStore(ClosedAtExit):
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
         shape, values = shape_of(scope)
-        for start in range(0, len(wanted), KEYS_PER_STATEMENT):
-            batch = wanted[start : start + KEYS_PER_STATEMENT]
+        for batch in slices_of(wanted, KEYS_PER_STATEMENT):
             for item in self.database.items(_by_keys(shape), values | {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]

@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import EmbedderError
+from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
@@ -93,8 +94,7 @@ class EmbeddingWorker:
                 return
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
-            for start in range(0, len(lacking), BATCH):
-                batch = lacking[start : start + BATCH]
+            for batch in slices_of(lacking, BATCH):
                 # Binary contents and secrets have no searchable text, so their description is
                 # embedded.
                 texts = [text[first:last] or item.summary for _, first, last in batch]

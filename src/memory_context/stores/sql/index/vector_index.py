@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import MissingDependencyError, StoreError
+from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import hash_partitioned_tables
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
@@ -273,9 +274,8 @@ def nearest(
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
     places = places.filter_by(user_id=user_id)
     place_of: dict[tuple[UUID, int], list[int]] = {}
-    chunks = list(similarities)
-    for first in range(0, len(chunks), ASKED_TOGETHER):
-        some = sa.tuple_(*columns).in_(chunks[first : first + ASKED_TOGETHER])
+    for chunks in slices_of(list(similarities), ASKED_TOGETHER):
+        some = sa.tuple_(*columns).in_(chunks)
         rows = connection.execute(places.where(some))
         place_of |= {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
     hits: list[ChunkHit] = []
