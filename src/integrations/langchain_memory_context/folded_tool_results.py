@@ -79,7 +79,7 @@ def folded_result(
         return _reported(folder, message)
     message = _unclaimed(message, call)
     neutral = neutral_of(message)
-    if neutral.facts is not None:
+    if neutral.facts:
         return message
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)

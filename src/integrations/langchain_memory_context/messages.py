@@ -70,7 +70,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         others=_other_blocks(message),
     )
     facts = MessageFacts.from_json(noted_on(message).get("message"))
-    if facts is None:
+    if not facts:
         return neutral
     # Not the other facts: anybody could write such a note.
     facts = MessageFacts(

@@ -628,7 +628,7 @@ def _prompt(
             continue
         prompt += [own(one) for one in edits.inserted.get(message_id, ())]
         changed = edits.changed.get(message_id)
-        if changed is not None and in_state[message_id].content == message.content:
+        if changed and in_state[message_id].content == message.content:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit
         prompt.append(message)
     return prompt

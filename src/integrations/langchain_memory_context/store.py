@@ -166,7 +166,7 @@ class MemoryStoreAdapter(BaseStore):
         self.index_config = index
         self._manager = manager
         self._user_id = user_id
-        self._store = as_store(store) if manager is None else manager.memory_store
+        self._store = manager.memory_store if manager else as_store(store)
         self._embedding = None if index is None else _embedding_of(self._store, index)
         self._turns: dict[_Turn, _JoinedCalls] = {}
 
@@ -177,7 +177,7 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             InvalidScopeError: No user is given.
         """
-        if self._manager is not None:
+        if self._manager:
             return self._manager
         return MemoryManager(self._store, user_id=user_of_run(self._user_id))
 
@@ -329,7 +329,7 @@ class _StoredItems:
             case GetOp():
                 key = _key(op.namespace, op.key)
                 found = self.manager.memory_store.get(self.scope, key)
-                if found is None:
+                if not found:
                     return None
                 if self.omits_expired and found.expires_at and found.expires_at <= now():
                     return None
@@ -364,7 +364,7 @@ class _StoredItems:
                 put[key] = op
         if put:
             self.manager.replace_all([self._described(key, op) for key, op in put.items()])
-            if self.embedding is not None:
+            if self.embedding:
                 self._embed(self.embedding, put)
         for key in deleted:
             if self.manager.memory_store.delete(self.scope, key):
@@ -409,7 +409,7 @@ class _StoredItems:
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
         hits = partial(self.manager.hits, self.scope, op.query or "")
-        if self.embedding is not None:
+        if self.embedding:
             by_vectors = partial(hits, mode="semantic", passages=False, by=self.embedding)
             # If the embedder fails, that is logged, and the search is by words, as everywhere in the library.
             with suppress(EmbedderError):
@@ -487,7 +487,7 @@ class _StoredItems:
         ends = [
             (item, now() + timedelta(minutes=item.content_metadata["ttl"]))
             for item in items
-            if item.expires_at is not None and "ttl" in item.content_metadata
+            if item.expires_at and "ttl" in item.content_metadata
         ]
         if ends:
             self.manager.memory_store.expire_at(self.scope, ends)

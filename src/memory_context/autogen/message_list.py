@@ -98,7 +98,7 @@ class MessageList(HeldConversation):
             StateError: The facts do not belong to these messages.
         """
         self.forget()
-        if facts is None:
+        if not facts:
             self.waiting = list(messages)
             return
         loaded = [part for one in messages for part in neutral_of(one, self._next_id())]

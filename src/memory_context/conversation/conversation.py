@@ -88,7 +88,7 @@ class ConversationSettings:
         part = self.max_tokens // 4
         fold = replace(self.fold, max_threshold=max(LEAST_THRESHOLD, part))
         object.__setattr__(self, "fold", fold)
-        if self.recall is not None:
+        if self.recall:
             recall = replace(
                 self.recall,
                 expansion_budget=min(self.recall.expansion_budget, part),
@@ -99,7 +99,7 @@ class ConversationSettings:
     @property
     def light_model(self) -> LightModel | None:
         """Return the judge if it is a model that can answer `ask_memory`; None if it is not, or `asks` is off."""
-        if self.recall is None or not self.recall.asks:
+        if not self.recall or not self.recall.asks:
             return None
         judge: object = self.recall.judge
         if isinstance(judge, LightModel):
@@ -190,7 +190,7 @@ class Conversation:
         if asked_again:
             self.fail_open.stats.add(asked_again=asked_again)
         layer = self.cache.layer
-        if layer is None:
+        if not layer:
             return
         words = list(said.billed())
         known = self.cache.used
@@ -365,7 +365,7 @@ class Conversation:
         assembler = ContextAssembler(self.manager, require_confirmed=confirmed)
         assembled = partial(user_layer, assembler, task, returning=self.named_thread)
         layer = await off_loop(self.fail_open.run, assembled, recall.user_layer_tokens)
-        if layer is None:
+        if not layer:
             return messages
         self.cache.layer = layer
         self.cache.used = None
@@ -385,10 +385,10 @@ class Conversation:
     ) -> tuple[list[Message], ConversationFacts]:
         """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
         recall = self.settings.recall
-        if recall is None or not recall.expansion_budget:
+        if not recall or not recall.expansion_budget:
             return messages, facts
         question = newest_question(messages, seen, facts.undecided, results=recall.results)
-        if question is None:
+        if not question:
             return messages, facts
         position = recall_position(messages, seen)
         if position is None:
@@ -429,7 +429,7 @@ class Conversation:
                 shown = message.known.noted
         look = partial(unseen_notes, require_confirmed=self.settings.require_confirmed)
         noted = await off_loop(self.fail_open.run, look, notes, shown)
-        if noted is None:
+        if not noted:
             return messages
         tokens = self.manager.counter.count(noted.text)
         self.fail_open.stats.add(tokens_noted=tokens)

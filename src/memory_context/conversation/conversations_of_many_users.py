@@ -209,7 +209,7 @@ class HostOfConversations:
         """
         owner = self._hosted.named_thread(user_id, thread_id)
         stats = self._hosted.fail_open.stats
-        return stats.snapshot() if owner is None else stats_of_thread(stats, owner)
+        return stats_of_thread(stats, owner) if owner else stats.snapshot()
 
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None
@@ -223,7 +223,7 @@ class HostOfConversations:
         """
         owner = self._hosted.named_thread(user_id, thread_id)
         log = self._hosted.log
-        return Decisions(log.newest) if owner is None else log.of_thread(owner)
+        return log.of_thread(owner) if owner else Decisions(log.newest)
 
     def close(self) -> None:
         """Release the store's connections, unless the store is the caller's. This object may be used again."""

@@ -298,7 +298,7 @@ def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
     waiting = list[Message]()
     for message in prompt:
         old = unmatched.pop(message.id, None)
-        if old is None:
+        if not old:
             waiting.append(message)
             continue
         if waiting:

@@ -189,7 +189,7 @@ class ContextAssembler:
             # Reading and writing are two steps: without the lock two threads would lose what the
             # other noted.
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
-            if before is None or not used <= known:
+            if not before or not used <= known:
                 redaction = self.memories.redaction()
                 record = self._record(package, key, known | used, redaction)
                 store.put(self._history, record, replace=True)

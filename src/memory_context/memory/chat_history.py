@@ -103,7 +103,7 @@ class ConversationMemory:
         limit = None if max_turns is None else max_turns + 1
         self._manager = manager
         self._sessions: _SessionsInProcess | _SessionsInStore
-        if manager is None:
+        if not manager:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
         else:
             self._sessions = _SessionsInStore(manager, limit)

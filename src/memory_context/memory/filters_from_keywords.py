@@ -47,7 +47,7 @@ def search_filters(
     if thread is not None:
         narrowed["thread_id"] = thread
     period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
-    limits = {operator: moment for operator, moment in period.items() if moment is not None}
+    limits = {operator: moment for operator, moment in period.items() if moment}
     if limits:
         narrowed["created_at"] = limits
     repeated = narrowed.keys() & (filters or {}).keys()

@@ -88,7 +88,7 @@ class RetentionRule:
             InvalidArgumentError: It is not a rule.
         """
         match = _RULE.fullmatch(text.strip())
-        if match is None:
+        if not match:
             raise InvalidArgumentError(
                 f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
             )

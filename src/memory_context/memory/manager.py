@@ -355,7 +355,7 @@ class MemoryManager(ClosedAtExit):
             origin=origin,
             generated_key=key is None and self.key_generator.is_unguessable,
         )
-        if redaction is None:
+        if not redaction:
             redaction = self.redaction(type)
             item = with_redacted_content(item, redaction)
         item = self._completed(item, description, source, redaction)
@@ -445,7 +445,7 @@ class MemoryManager(ClosedAtExit):
 
     def note_redacted(self, redaction: Redaction) -> None:
         """Count the secrets that were removed from a stored record, and call the redactor's callback."""
-        if self.redactor is None or not redaction.counts:
+        if not self.redactor or not redaction.counts:
             return
         with _counting:  # several managers may share the counter
             self.redacted.update(redaction.counts)
@@ -841,7 +841,7 @@ class MemoryManager(ClosedAtExit):
         # Storing it again would change its `updated_at`, and so postpone its deletion by a retention rule.
         if item.is_active:
             return item
-        if room is None and item.tier in BUILT_IN:
+        if not room and item.tier in BUILT_IN:
             # Evicted memories do not count: reviving one takes room again.
             room = BUILT_IN[item.tier].room
             # The caller's own policy may hold more, so this one must not evict anything.

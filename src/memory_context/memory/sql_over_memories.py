@@ -61,7 +61,7 @@ class _MemoriesAsTables:
         item = None
         if name.isprintable():
             item = self._store.get(self._scope, name)
-        if item is None:
+        if not item:
             raise self._no_table(name)
         return self._table_of(item)
 

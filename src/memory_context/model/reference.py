@@ -72,7 +72,7 @@ class MemoryRef:
             InvalidReferenceError: It is anything else.
         """
         match = _REFERENCE.fullmatch(text.strip())
-        if match is None:
+        if not match:
             raise InvalidReferenceError(
                 f"not a reference: {text[:80]!r}; one reads [MemoryRef: key - description - N tokens]"
             )

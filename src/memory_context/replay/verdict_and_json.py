@@ -59,7 +59,7 @@ class Summary:
         """
         results = self.results
         ours = results.ours
-        if ours is None or not results.runs:
+        if not ours or not results.runs:
             return ""
         before = results.unbounded
         after = ours.figures

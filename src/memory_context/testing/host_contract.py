@@ -201,5 +201,5 @@ def check_calls(prompt: Sequence[Message]) -> None:
 
 def check_redeemable(keys: Iterable[str], store: MemoryStore) -> None:
     """Check that the store has a memory under every key that a prompt showed."""
-    missing = [key for key in keys if store.get(Scope(USER), key) is None]
+    missing = [key for key in keys if not store.get(Scope(USER), key)]
     assert not missing, f"nothing is stored under {missing}"

@@ -127,7 +127,7 @@ def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
     tier = args.tier or None
     if args.key:
         note = notes.get(args.key, tier=tier)
-        if note is None:
+        if not note:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
         return ToolAnswer(
             answer(note, Selection(), 0, max_tokens, notes.counter.count), (args.key,)

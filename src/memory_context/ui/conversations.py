@@ -269,7 +269,7 @@ def _texts(
     parts = [tag("h2", title)]
     for key in keys:
         item = visit.memory.memory_store.get(visit.memory.scope, key)
-        if item is None:
+        if not item:
             parts.append(tag("div", visit.key(key), soft(" is deleted")))
             continue
         head = joined(visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens"))

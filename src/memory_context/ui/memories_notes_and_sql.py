@@ -269,7 +269,7 @@ def edit(visit: Visit) -> str:
     elif "\r\n" in item.text:
         content = content.replace("\n", "\r\n")
     notes = ScopedMemory(visit.memory, **ids)
-    if notes.update(item.memory_key, content, origin=PERSON, seen=item.updated_at) is None:
+    if not notes.update(item.memory_key, content, origin=PERSON, seen=item.updated_at):
         raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
 

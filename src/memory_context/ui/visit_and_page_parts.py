@@ -145,7 +145,7 @@ def button(text: str, cls: str = "") -> Html:
 
 def when(moment: datetime | None) -> Html:
     """Draw a moment in local time, to the second, with UTC as its tooltip; nothing for None."""
-    if moment is None:
+    if not moment:
         return Html("")
     utc = moment.astimezone(UTC)
     return tag(

@@ -169,9 +169,9 @@ class MessageFolder:
                 preview_tokens=self._preview_tokens(message),
                 focus=self._focus(message, before, is_late=is_late),
             )
-            if folded is not None and not is_late:
+            if folded and not is_late:
                 folded = shown_before(folded, before, self.manager)
-            if folded is None:
+            if not folded:
                 folding.note(outcome="kept")
             else:
                 folding.note(
@@ -260,7 +260,7 @@ class MessageFolder:
             StoreError: The store failed.
         """
         item = self.manager.memory_store.get(self.manager.scope, ref.key)
-        if item is None:
+        if not item:
             return None
         return fold(
             item.text,

@@ -60,7 +60,5 @@ def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager
     newest = list(dict.fromkeys(filter(None, keys)))[:COMPARED]
     items = [manager.memory_store.get(manager.scope, key) for key in newest]
     return {
-        item.memory_key: item.text
-        for item in items
-        if item is not None and item.char_count <= MOST_CHARACTERS
+        item.memory_key: item.text for item in items if item and item.char_count <= MOST_CHARACTERS
     }

@@ -77,7 +77,7 @@ class RunningCall:
 def tell_caller(user_id: str, keys: Iterable[str]) -> None:
     """If this runs in a tool that a conversation of the same user called, let that conversation pass on *keys*, too."""
     call = _calling.get()
-    if call is not None and call.user_id == user_id:
+    if call and call.user_id == user_id:
         call.told.update(keys)
 
 
@@ -128,7 +128,7 @@ def typed_in(user_id: str, text: str) -> list[str]:
         return keys
     call = _calling.get()
     allowed = [*_calls.get((user_id, hash_content(text)), ())]
-    if call is not None:
+    if call:
         allowed.append(call.allowed)
     return [key for key in keys if all(key in one for one in allowed)]
 

@@ -97,7 +97,7 @@ class CallLog:
 
     def _write_soon(self) -> None:
         """Start a timer, unless one is running. The caller holds the lock."""
-        if self._timer is not None and self._timer.is_alive():
+        if self._timer and self._timer.is_alive():
             return
         # In the caller's context, so that the write appears in the caller's traces.
         run = contextvars.copy_context().run
@@ -188,7 +188,7 @@ class CallLog:
 
     def _write_batch(self) -> bool:
         with self._lock:
-            if self._timer is not None:
+            if self._timer:
                 self._timer.cancel()
             self._timer = None
             taken = list(self._waiting)

@@ -308,7 +308,7 @@ def _opened_file(connection: AnyConnection) -> OpenedFile:
 
 def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
     driver: sqlite3.Connection = driver_of(connection)
-    if not isinstance(driver, WatchedConnection) or driver.watch is None:
+    if not isinstance(driver, WatchedConnection) or not driver.watch:
         events.FILE_REPLACED.log(database=opened.path)
     elif driver.watch.is_first_to_miss(driver, opened.file):
         events.FILE_REPLACED.log(database=opened.path)

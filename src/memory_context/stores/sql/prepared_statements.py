@@ -120,7 +120,7 @@ class Prepared:
 
     def _compiled_for(self, dialect: sa.Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect)
-        if compiled is None:
+        if not compiled:
             compiled = _compile(self._statement, dialect, self._columns)
             self._compiled[dialect] = compiled
         return compiled

@@ -386,7 +386,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.delete`."""
         check_arguments(key=key, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
-        if seen is not None:
+        if seen:
             where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
@@ -629,11 +629,11 @@ class SQLAlchemyStore(ClosedAtExit):
             InvalidArgumentError: A semantic search without an embedder.
             EmbedderError: The embedder failed in a semantic search. A hybrid one goes on with keywords alone.
         """
-        if embedding is None and mode == "semantic":
+        if not embedding and mode == "semantic":
             raise InvalidArgumentError(
                 "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
             )
-        if embedding is None or mode == "keyword":
+        if not embedding or mode == "keyword":
             return None
         try:
             return embedding.embed_query(query)

@@ -90,7 +90,7 @@ class EmbeddingWorker:
         with self._embedding:
             table = self._own_table()
             item = self._database.read(indexing.item_by_id, user_id, memory_id)
-            if item is None:
+            if not item:
                 return
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
@@ -145,7 +145,7 @@ class EmbeddingWorker:
         """Let a thread make a user's missing vectors. It ends when there are none left."""
         with self._lock:
             self._waiting.add(user_id)
-            if self._thread is None and not self._closing:
+            if not self._thread and not self._closing:
                 self._thread = threading.Thread(
                     target=self._work, name="memory-context-embedder", daemon=True
                 )

@@ -245,7 +245,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     statement = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
-    if not rows or item is None:
+    if not rows or not item:
         return False
     # The chunks are analyzed again, because FTS5 stores no contents and must be given the words to delete.
     card = card_of(item)
