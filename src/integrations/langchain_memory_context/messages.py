@@ -122,7 +122,8 @@ def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> JsonObject
 
 def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
     """Return a block of content; if it is a call in Anthropic's format, with its new arguments."""
-    if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
+    is_call = isinstance(block, dict) and block.get("type") == "tool_use"
+    if is_call and block.get("id") in arguments:
         return {**block, "input": arguments[block["id"]]}
     return block
 
@@ -134,7 +135,8 @@ def own(shown: Message) -> HumanMessage:
 
 def plain_texts(message: BaseMessage) -> list[str]:
     """Return the texts of a message, block by block."""
-    return [text for text in map(_text_of, _blocks(message.content)) if text is not None]
+    texts = map(_text_of, _blocks(message.content))
+    return [text for text in texts if text is not None]
 
 
 def _texts_of(message: BaseMessage) -> dict[int, str]:

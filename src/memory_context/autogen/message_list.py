@@ -166,9 +166,10 @@ class MessageList(HeldConversation):
     def _answer_cancelled_calls(self) -> None:
         """Answer the calls that a cancelled run left open, since providers reject an unanswered call."""
         settled = with_answers(self.messages, self.finished, self._next_id)
-        unseen = [id(message) for message in self.messages[self.seen :]]
+        unseen = self.messages[self.seen :]
         if unseen:
-            self.seen = [id(message) for message in settled].index(unseen[0])
+            places = list(map(id, settled))
+            self.seen = places.index(id(unseen[0]))
         self.messages = settled
 
     def _next_id(self) -> str:

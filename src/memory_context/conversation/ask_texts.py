@@ -173,9 +173,7 @@ async def ask(
     findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
     # A quotation stands in two parts where they overlap.
-    quotations = dict[Quotation, None]()
-    for finding in found:
-        quotations |= dict.fromkeys(finding.quotations)
+    quotations = dict.fromkeys(chain.from_iterable(one.quotations for one in found))
     return AskAnswer(
         await asking.merged(found),
         tuple(quotations)[:MOST_QUOTATIONS],
@@ -245,10 +243,12 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     for part in parts:
         text = "\n".join(part.lines)
         held.append(wanted.intersection(analyze(text).counts))
-    rarity = dict[str, float]()
-    for word, count in Counter(chain.from_iterable(held)).items():
-        if count <= len(parts) / 2:
-            rarity[word] = math.log(len(parts) / count)
+    holders = Counter(chain.from_iterable(held))
+    rarity = {
+        word: math.log(len(parts) / count)
+        for word, count in holders.items()
+        if count <= len(parts) / 2
+    }
     if not rarity:
         return list(parts)
     scores = [sum(rarity.get(word, 0.0) for word in words) for words in held]

@@ -60,8 +60,11 @@ def with_strings(
 
 def takes_text(schema: Schema) -> bool:
     """Return whether *schema* allows a text; True also where it does not say."""
-    kinds = [option.get("type") or "string" for option in _options(schema)]
-    return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
+    for option in _options(schema):
+        kind = option.get("type") or "string"
+        if kind == "string" or (isinstance(kind, list) and "string" in kind):
+            return True
+    return False
 
 
 def _options(schema: Schema) -> list[Schema]:

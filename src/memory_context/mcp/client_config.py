@@ -171,11 +171,11 @@ def _names(config: Wire, name: str) -> frozenset[str]:
 
 def list_in(file: Path) -> ServerList:
     """Return a file's own list of servers; for one of Claude Code's files, with the servers that are disabled."""
-    places = []
     if file.name in (".mcp.json", ".claude.json"):
-        places = lists_of("claude-code")
-    of_file = (one for one in places if one.file == file.absolute() and not one.project)
-    return next(of_file, ServerList(file))
+        for place in lists_of("claude-code"):
+            if place.file == file.absolute() and not place.project:
+                return place
+    return ServerList(file)
 
 
 def servers_in(file: Path) -> list[WrappedServer]:
@@ -223,7 +223,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     for name in problems.keys() & {*place.disabled}:
         problems[name] = problems[name] or "it is switched off"
     skipped = {name: problem for name, problem in problems.items() if problem}
-    chosen = [name for name in problems if name not in skipped and (not only or name in only)]
+    wanted = only or problems
+    chosen = [name for name in problems if name in wanted and name not in skipped]
     if not chosen:
         reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
         raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
@@ -239,7 +240,10 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
         ours = {"type": "stdio", **ours}
     new_entries = Wire()
     for name, entry in entries.items():
-        new_entries |= {our_name: ours} if name in chosen else {name: entry}
+        if name in chosen:
+            new_entries[our_name] = ours
+        else:
+            new_entries[name] = entry
     new_entries[our_name] = ours
     wrapped_before: Wire = {}
     if wrapped_file.exists():
@@ -267,8 +271,10 @@ def unwrap_in(place: ServerList) -> Change:
     our_name = _our_name(listed, place)
     entries = Wire()
     for name, entry in listed.items():
-        is_ours = name == our_name and _is_ours(listed, name)
-        entries |= wrapped if is_ours else {name: entry}
+        if name == our_name and _is_ours(listed, name):
+            entries |= wrapped
+        else:
+            entries[name] = entry
     # If our entry was removed by hand, no entry above was replaced by the wrapped ones.
     owner[_list_name(owner)] = {**wrapped, **entries}
     _write(place.file, config, place.file)
@@ -279,10 +285,14 @@ def unwrap_in(place: ServerList) -> Change:
 def _our_name(entries: Wire, place: ServerList) -> str:
     """Return the name of our entry in the list; if there is none yet, the name that it will get."""
     path = str(place.wrapped_file)
-    starting = (name for name in entries if path in (member(entries, name).get("args") or ()))
+    for name in entries:
+        if path in (member(entries, name).get("args") or ()):
+            return name
     # After the folder was renamed, our entry still has the old path in its arguments.
-    named = (name for name in (place.entry, *ENTRIES) if _is_ours(entries, name))
-    return next(starting, next(named, place.entry))
+    for name in (place.entry, *ENTRIES):
+        if _is_ours(entries, name):
+            return name
+    return place.entry
 
 
 def _is_ours(entries: Wire, name: str) -> bool:
@@ -314,7 +324,8 @@ def _server_of(name: str, entry: Wire) -> WrappedServer:
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
     command = []
     if "command" in filled:
-        command = [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
+        arguments = filled.get("args") or ()
+        command = [str(word) for word in (filled["command"], *arguments)]
     return WrappedServer(
         name,
         tuple(command),
@@ -348,9 +359,10 @@ def _read(file: Path) -> Wire:
 
 
 def _list_name(config: Wire) -> str:
-    return next(
-        (name for name in _LIST_NAMES if isinstance(config.get(name), dict)), _LIST_NAMES[0]
-    )
+    for name in _LIST_NAMES:
+        if isinstance(config.get(name), dict):
+            return name
+    return _LIST_NAMES[0]
 
 
 def _list_in(config: Wire, file: Path) -> Wire:
@@ -368,7 +380,8 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     template = like.read_text("utf-8")
     indent = re.search(r"\n([ \t]+)\S", template)
     text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
-    text += "\n" if template.endswith("\n") else ""
+    if template.endswith("\n"):
+        text += "\n"
     try:
         with draft_of(file) as draft:
             draft.chmod(like.stat().st_mode & 0o777)

@@ -172,9 +172,13 @@ def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
     single member, such as ``result``.
     """
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
-    values = [structured, *(structured.values() if len(structured) == 1 else ())]
+    values: list[Any] = [structured]
+    if len(structured) == 1:
+        values += structured.values()
     parsed = [_parsed(text) for text in texts]
-    forms: list[Any] = [texts, parsed, "\n".join(texts), *(parsed if len(parsed) == 1 else ())]
+    forms: list[Any] = [texts, parsed, "\n".join(texts)]
+    if len(parsed) == 1:
+        forms += parsed
     return any(value in forms for value in values)
 
 
@@ -193,11 +197,12 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     """
     content: list[Wire] = result.get("content") or []
     covered = {place + more for place in folded for more in range(1, places[place][0])}
-    shown = [
-        _with_text(part, folded[place]) if place in folded else part
-        for place, part in enumerate(content)
-        if place not in covered
-    ]
+    shown = list[Wire]()
+    for place, part in enumerate(content):
+        if place in folded:
+            shown.append(_with_text(part, folded[place]))
+        elif place not in covered:
+            shown.append(part)
     changed = {**result, "content": shown}
     at_end = len(content)
     if at_end in folded:

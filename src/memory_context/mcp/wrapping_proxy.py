@@ -302,7 +302,8 @@ class Wrapper:
         return {"result": {"prompts": await self._renamed("prompts")}}
 
     async def _renamed(self, kind: str) -> list[Wire]:
-        return [{**entry, "name": name} for name, (_, entry) in (await self._offered(kind)).items()]
+        offers = await self._offered(kind)
+        return [{**entry, "name": name} for name, (_, entry) in offers.items()]
 
     async def _call_tool(self, params: Wire) -> Wire:
         name = str(params.get("name"))
@@ -364,9 +365,10 @@ class Wrapper:
         place, _, cursor = str(params.get("cursor") or "0:").partition(":")
         if not having:
             return {"result": {_PAGED[method]: []}}
-        if not (place.isdecimal() and int(place) < len(having)):
+        if not place.isdecimal() or int(place) >= len(having):
             raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
-        upstream = having[int(place)]
+        index = int(place)
+        upstream = having[index]
         asked = {**params, "cursor": cursor} if cursor else _without(params, "cursor")
         answer = await upstream.request(method, asked)
         if "error" in answer:
@@ -376,9 +378,9 @@ class Wrapper:
             self._owners.setdefault(str(entry.get("uri") or entry.get("uriTemplate")), upstream)
         following = result.pop("nextCursor", None)
         if following is not None:
-            result["nextCursor"] = f"{place}:{following}"
-        elif int(place) + 1 < len(having):
-            result["nextCursor"] = f"{int(place) + 1}:"
+            result["nextCursor"] = f"{index}:{following}"
+        elif index + 1 < len(having):
+            result["nextCursor"] = f"{index + 1}:"
         return answer
 
     async def _by_uri(self, method: str, uri: str, params: Wire) -> Wire:

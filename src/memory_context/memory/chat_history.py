@@ -336,7 +336,9 @@ class _SessionsInStore:
         last = number - 1
         step = 1
         while is_deleted(number):
-            last, number, step = number, number + step, step * 2
+            last = number
+            number += step
+            step *= 2
         while number - last > 1:
             middle = (last + number) // 2
             if is_deleted(middle):

@@ -41,9 +41,9 @@ def search_filters(
         column: as_list(names) for column, names in lists.items() if names is not None
     }
     if category is not None:
-        beginning = category.removesuffix("*")
-        is_path = beginning == category
-        narrowed["category"] = {"$under": category} if is_path else beginning_with(beginning)
+        narrowed["category"] = {"$under": category}
+        if category.endswith("*"):
+            narrowed["category"] = beginning_with(category.removesuffix("*"))
     if thread is not None:
         narrowed["thread_id"] = thread
     period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory import urls_for_other_processes
-from memory_context.memory.filters_from_keywords import as_list, search_filters
+from memory_context.memory.filters_from_keywords import ANY_STATE, as_list, search_filters
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
@@ -884,7 +884,7 @@ class MemoryManager(ClosedAtExit):
         """
         if not keys:
             return []
-        wanted = {"is_active": [True, False], **(filters or {}), "memory_key": list(keys)}
+        wanted = {**ANY_STATE, **(filters or {}), "memory_key": list(keys)}
         known = self.memory_store.count(self.scope, wanted)
         if known in (0, len(keys)):
             return list(keys[:known])
@@ -898,7 +898,7 @@ class MemoryManager(ClosedAtExit):
         Raises:
             StoreError: The store failed.
         """
-        wanted: Filters = {"memory_key": list(keys), "is_active": [True, False]}
+        wanted = {**ANY_STATE, "memory_key": list(keys)}
         for lower in reversed(ORIGINS[ORIGINS.index(origin) + 1 :]):
             if wanted["memory_key"] and self.memory_store.count(
                 self.scope, {**wanted, "origin": lower}

@@ -44,8 +44,10 @@ class CallOfRun:
     @property
     def references(self) -> list[str]:
         """Return the keys of the references in the prompt."""
-        found = [ref.key for message in self.prompt for ref in MemoryRef.find_all(message.text)]
-        return list(dict.fromkeys(found))
+        keys = dict[str, None]()
+        for message in self.prompt:
+            keys |= dict.fromkeys(ref.key for ref in MemoryRef.find_all(message.text))
+        return list(keys)
 
 
 async def calls_of_run(
@@ -80,7 +82,9 @@ def _out_of_sight(missing: Sequence[tuple[str, str | None]]) -> str:
         return ""
     shown = [_with_place(value, key) for value, key in missing[:NAMED]]
     more = len(missing) - len(shown)
-    return "; out of sight: " + ", ".join([*shown, f"{more} more"] if more else shown)
+    if more:
+        shown.append(f"{more} more")
+    return f"; out of sight: {', '.join(shown)}"
 
 
 def _with_place(value: str, key: str | None) -> str:

@@ -104,7 +104,8 @@ def parse_price(text: str) -> Price:
 
 def charged(message: Message) -> ChargedMessage:
     """Return `message` as it is charged."""
-    return ChargedMessage(message.role, "\n".join(filter(None, message.billed())))
+    texts = filter(None, message.billed())
+    return ChargedMessage(message.role, "\n".join(texts))
 
 
 def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
@@ -123,7 +124,8 @@ def tokens_of_prefix(
     tokens = tokens_of(prompt[:same], counter)
     if same < min(len(before), len(prompt)) and before[same].role == prompt[same].role:
         text = prompt[same].text
-        tokens += counter.count(text[: _common_length(before[same].text, text)])
+        unchanged = _common_length(before[same].text, text)
+        tokens += counter.count(text[:unchanged])
     return tokens
 
 

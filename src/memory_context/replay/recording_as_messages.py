@@ -80,7 +80,7 @@ def _message(recorded: Json) -> Message:
     if role != "assistant":
         return Message("", "user", str(recorded.get("source") or PERSON), {0: text})
     text = text or text_of_content(recorded.get("refusal"))
-    calls = tuple(_call(call) for call in _recorded_calls(recorded))
+    calls = tuple(map(_call, _recorded_calls(recorded)))
     return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
 
 

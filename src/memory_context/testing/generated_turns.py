@@ -52,19 +52,13 @@ small_texts = st.builds(
 
 def order_log(number: int, lines: int) -> str:
     """Return the output of a tool in which every line has a name that occurs nowhere else."""
-    log = list[str]()
-    for n in range(lines):
-        dock = n * 7 % 31
-        log.append(f"09:{n:02} order-{number}-{n} went to dock {dock}")
+    log = [f"09:{n:02} order-{number}-{n} went to dock {n * 7 % 31}" for n in range(lines)]
     return "\n".join(log)
 
 
 def order_table(number: int, rows: int) -> str:
     """Return a JSON output with that many rows."""
-    table = list[dict[str, object]]()
-    for n in range(rows):
-        table.append({"id": f"order-{number}-{n}", "total": n * 13})
-    return json.dumps(table)
+    return json.dumps([{"id": f"order-{number}-{n}", "total": n * 13} for n in range(rows)])
 
 
 numbers = st.integers(0, 5)

@@ -167,7 +167,7 @@ def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
         return _view_file(files, args, path, max_tokens)
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
-    text = "\n".join(_entry_line(entry) for entry in entries)
+    text = "\n".join(map(_entry_line, entries))
     said = partial(prompts.FILES_LISTED.format, count=len(entries), path=_shown(path))
     return _page(files, said, text, 1, args.offset, max_tokens)
 

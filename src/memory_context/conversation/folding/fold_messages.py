@@ -429,7 +429,7 @@ class MessageFolder:
         exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
         results = [one for one in messages if one.is_result and one.source not in exempt]
         texts = [text for one in results if not one.known.folded for text in one.texts.values()]
-        if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
+        if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
             return None
         sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
         if sum(sizes) > most:

@@ -316,8 +316,10 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     for name, value in details.items():
         if name not in names:
             others[name] = value
+        elif isinstance(value, list):
+            facts[name] = tuple(cast("list[str]", value))
         else:
-            facts[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
+            facts[name] = value
     what: ModelCall | Decision
     if kind is ModelCall:
         prompt = None

@@ -233,7 +233,8 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.get`."""
         check_arguments(key=key)
         shape, values = shape_of(scope)
-        return next(iter(self.database.items(_by_key(shape), values | {"key": key})), None)
+        found = self.database.items(_by_key(shape), values | {"key": key})
+        return found[0] if found else None
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""

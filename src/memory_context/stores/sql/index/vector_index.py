@@ -252,7 +252,7 @@ def nearest(
     if not sa.inspect(connection).has_table(table.name):
         return []
     distance = table.info["distance"]
-    query = as_array([vector], distance)[0]
+    [query] = as_array([vector], distance)
     mine = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
     if inside is not None:
         mine = mine.where(table.c.memory_id.in_(inside))
@@ -294,7 +294,8 @@ def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vec
     if is_sqlite(connection):
         numpy = load_numpy()
         sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
-    cosines = as_array(sampled) @ as_array([vector])[0]
+    [query] = as_array([vector])
+    cosines = as_array(sampled) @ query
     return Chance(float(cosines.mean()), float(cosines.std()), chunks)
 
 
@@ -314,6 +315,8 @@ def _compared(
     else:
         similarities = matrix @ query
     best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()
-    return {
-        (rows[index].memory_id, rows[index].ordinal): float(similarities[index]) for index in best
-    }
+    nearest: Similarities = {}
+    for index in best:
+        row = rows[index]
+        nearest[row.memory_id, row.ordinal] = float(similarities[index])
+    return nearest
