@@ -122,8 +122,7 @@ def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> JsonObject
 
 def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
     """Return a block of content; if it is a call in Anthropic's format, with its new arguments."""
-    is_call = isinstance(block, dict) and block.get("type") == "tool_use"
-    if is_call and block.get("id") in arguments:
+    if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
         return {**block, "input": arguments[block["id"]]}
     return block
 

@@ -135,5 +135,5 @@ def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
     """Yield the notes on an answer, each with the ``MIDDLEWARE@AGENT`` that made it."""
     for place, value in members_of(noted_on(message).get(ANSWERS)).items():
         note = DecisionNote.from_json(value)
-        if note is not None:
+        if note:
             yield place, note

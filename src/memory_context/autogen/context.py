@@ -598,6 +598,6 @@ async def _completed(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
+    if cancelled:
         raise cancelled
     task.result()

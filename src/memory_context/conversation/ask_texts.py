@@ -207,8 +207,7 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         counted = start
         part = text[start:stop]
         lines = part.removesuffix("\n").split("\n")
-        above = header if start else ""
-        parts.append(TextPart(item.memory_key, number, tuple(lines), above))
+        parts.append(TextPart(item.memory_key, number, tuple(lines), header if start else ""))
     return parts
 
 
@@ -239,10 +238,8 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     Where there is no such word, all parts in their order.
     """
     wanted = set(analyze(question).counts)
-    held = list[set[str]]()
-    for part in parts:
-        text = "\n".join(part.lines)
-        held.append(wanted.intersection(analyze(text).counts))
+    texts = ("\n".join(part.lines) for part in parts)
+    held = [wanted.intersection(analyze(text).counts) for text in texts]
     holders = Counter(chain.from_iterable(held))
     rarity = {
         word: math.log(len(parts) / count)
@@ -295,7 +292,7 @@ class _Asking:
         answered = zip(parts, tasks, strict=False)
         found = [(part, task.result()) for part, task in answered if task not in late]
         found.sort(key=lambda pair: (pair[0].key, pair[0].first))
-        return [finding for _, finding in found if finding is not None]
+        return [finding for _, finding in found if finding]
 
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:

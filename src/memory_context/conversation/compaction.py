@@ -17,7 +17,6 @@ from memory_context.conversation.folding.late_folds import (
     saved_by_folding,
 )
 from memory_context.conversation.message import (
-    FunctionCall,
     Message,
     MessageFacts,
     as_lines,
@@ -407,10 +406,7 @@ def _to_store(messages: Sequence[Message]) -> list[Message]:
 def _redacted(message: Message, redaction: Redaction) -> Message:
     """Return *message* without the secrets in its texts and in the arguments of its calls."""
     texts = {place: redaction.text(text) for place, text in message.texts.items()}
-    calls = list[FunctionCall]()
-    for call in message.calls:
-        arguments = redaction.text(call.arguments)
-        calls.append(replace(call, arguments=arguments))
+    calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
     return replace(message, texts=texts, calls=tuple(calls))
 
 

@@ -240,7 +240,7 @@ class Conversation:
         prompt = self.with_instructions(prompt, unchanged)
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
-        if notes is not None:
+        if notes:
             prompt = await self._with_notes(prompt, notes, seen)
         if self.settings.max_tokens is not None:
             compactor = Compactor(self.folder, self.settings.max_tokens, self.new_id)
@@ -399,7 +399,7 @@ class Conversation:
         request = recall_request(question, messages, seen)
         found = await self.recaller().recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
-        if found is None:
+        if not found:
             return messages, facts
         # A key that a person names is opened, but not trusted: any text may have led the person to name it.
         trusted = tuple(key for key in found.ranges if key not in request.named)

@@ -144,8 +144,7 @@ class Message:
     @property
     def is_typed(self) -> bool:
         """Return whether a person wrote it."""
-        is_of_person = self.role == "user" and self.source == PERSON
-        return is_of_person and not self.is_summary
+        return self.role == "user" and self.source == PERSON and not self.is_summary
 
     @property
     def pictures(self) -> int:
@@ -189,8 +188,7 @@ class Message:
 
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""
-        changed = {**self.texts, **texts}
-        return replace(self, texts=changed, facts=facts or self.facts)
+        return replace(self, texts={**self.texts, **texts}, facts=facts or self.facts)
 
 
 def _is_picture(other: object) -> bool:
@@ -260,11 +258,8 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
     """Return the keys of all references that are written in *messages*, including their calls."""
-    keys = set[str]()
-    for message in messages:
-        for text in message.billed():
-            keys.update(ref.key for ref in MemoryRef.find_all(text))
-    return keys
+    texts = [text for message in messages for text in message.billed()]
+    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
 
 
 def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:

@@ -88,7 +88,7 @@ class Ledger:
         entries = list[LedgerEntry]()
         for message in messages:
             entry = self._known.get(message.id)
-            if entry is None or not entry.reads_like(message):
+            if not entry or not entry.reads_like(message):
                 entry = LedgerEntry(message, self.manager)
             entries.append(entry)
         self._known = {entry.message.id: entry for entry in entries}

@@ -147,7 +147,7 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
         folders = (Path(config_folder or home / ".claude"), here / ".claude")
         settings = [folder / name for folder in folders for name in SETTINGS]
         for config in (project_settings, *map(_read_or_empty, settings)):
-            disabled = disabled | _names(config, "disabledMcpjsonServers")
+            disabled |= _names(config, "disabledMcpjsonServers")
         places.insert(0, ServerList(project, "", f"{ENTRY}-project", disabled))
     local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].disabled)
     if project_settings.get("mcpServers"):

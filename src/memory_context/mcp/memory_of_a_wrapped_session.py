@@ -197,12 +197,11 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     """
     content: list[Wire] = result.get("content") or []
     covered = {place + more for place in folded for more in range(1, places[place][0])}
-    shown = list[Wire]()
-    for place, part in enumerate(content):
-        if place in folded:
-            shown.append(_with_text(part, folded[place]))
-        elif place not in covered:
-            shown.append(part)
+    shown = [
+        _with_text(part, folded[place]) if place in folded else part
+        for place, part in enumerate(content)
+        if place not in covered
+    ]
     changed = {**result, "content": shown}
     at_end = len(content)
     if at_end in folded:

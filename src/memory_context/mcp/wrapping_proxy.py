@@ -311,7 +311,7 @@ class Wrapper:
         if name in self._memory.names:
             return {"result": await answered(self._memory.called, params)}
         offered = await self._named("tools", name)
-        if offered is None:
+        if not offered:
             names = ", ".join([*self._offers["tools"], *sorted(self._memory.names)])
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=names)
             raise RequestError(INVALID_PARAMS, on_wire(message))
@@ -332,7 +332,7 @@ class Wrapper:
 
     async def _get_prompt(self, params: Wire) -> Wire:
         offered = await self._named("prompts", str(params.get("name")))
-        if offered is None:
+        if not offered:
             raise RequestError(INVALID_PARAMS, f"there is no prompt {params.get('name')!r:.80}")
         upstream, prompt = offered
         return await upstream.request("prompts/get", {**params, "name": prompt["name"]})
@@ -343,7 +343,7 @@ class Wrapper:
         offered = None
         if "name" in ref:
             offered = await self._named("prompts", str(ref["name"]))
-        if offered is None:
+        if not offered:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered
         passed = {**params, "ref": {**ref, "name": prompt["name"]}}

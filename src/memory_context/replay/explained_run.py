@@ -44,10 +44,8 @@ class CallOfRun:
     @property
     def references(self) -> list[str]:
         """Return the keys of the references in the prompt."""
-        keys = dict[str, None]()
-        for message in self.prompt:
-            keys |= dict.fromkeys(ref.key for ref in MemoryRef.find_all(message.text))
-        return list(keys)
+        found = [ref.key for message in self.prompt for ref in MemoryRef.find_all(message.text)]
+        return list(dict.fromkeys(found))
 
 
 async def calls_of_run(

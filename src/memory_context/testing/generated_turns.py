@@ -102,10 +102,8 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
             said.insert(0, Message("", "system", "system", {0: "Be brief."}))
         replies = list[ScriptedReply]()
         for step in range(draw(st.integers(0, 3))):
-            calls = _calls(f"{number}-{step}", keeps_notes=keeps_notes)
-            replies.append(draw(calls))
-        last_words = draw(small_texts) or "Done."
-        replies.append(ScriptedReply(last_words))
+            replies.append(draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes)))
+        replies.append(ScriptedReply(draw(small_texts) or "Done."))
         after_restart = number > 0 and draw(st.integers(0, 3)) == 0
         fails = draw(st.integers(0, 5)) == 0
         turns.append(ScriptedTurn(tuple(said), tuple(replies), after_restart, fails))

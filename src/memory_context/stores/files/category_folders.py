@@ -10,7 +10,7 @@ from urllib.parse import unquote
 LONGEST_NAME = 120  # of a folder, in bytes
 LONGEST_PATH = 1000  # of all folders of a category, in characters
 _EDGE = ". "  # characters that may occur inside a name, but not at its beginning or end
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" + _EDGE)
+_PLAIN = "_-" + _EDGE  # and letters and digits of any script
 _NO_NAME = "%"  # the folder of an empty part of a category
 
 
@@ -52,7 +52,7 @@ def _escaped(part: str) -> str:
     name = ""
     last = len(part) - 1
     for position, char in enumerate(part):
-        is_plain = char in _PLAIN or (char.isalnum() and not char.isascii())
+        is_plain = char.isalnum() or char in _PLAIN
         if char in _EDGE and position in (0, last):
             is_plain = False
         if is_plain:

@@ -169,7 +169,7 @@ class CallLog:
                 changed = change(
                     _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
                 )
-                if changed is not None:
+                if changed:
                     values = _row_of(changed, codec) if is_known else _stored_texts(changed, codec)
                     self._database.write(_update, this, values)
 

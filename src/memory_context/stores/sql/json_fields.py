@@ -47,34 +47,23 @@ def may_match(name: object, wanted: object, dialect: str) -> Condition:
         raise InvalidFilterError(
             f"no field that a database looks for: {name!r:.80}: {wanted!r:.80}"
         )
-    paths = _paths_of(str(name))
+    content = memories.c.content
+    is_readable = memories.c.media_type == JSON
+    # A NUL in a JSON text ends it for SQLite, and is an error for PostgreSQL.
+    if dialect == "sqlite":
+        is_readable &= sa.func.instr(content, r"\u0000") == 0
+        is_readable &= sa.func.json_valid(content) == 1
+    else:
+        is_readable &= sa.func.strpos(content, r"\u0000") == 0
+    steps = str(name).split(".")
+    # The last step of each path may contain dots.
+    paths = [[*steps[:depth], ".".join(steps[depth:])] for depth in range(len(steps))]
     within: list[Condition] = [sa.true()]
     for limit, operand in limits.items():
         compare = _LIMITS.get(limit)
         if compare and isinstance(operand, _OPERANDS):
             within.append(_limited(paths, compare, operand, dialect))
-    return sa.case((_is_readable(dialect), sa.and_(*within)), else_=sa.true())
-
-
-def _is_readable(dialect: str) -> Condition:
-    """Match contents that the database can read as JSON."""
-    content = memories.c.content
-    is_json = memories.c.media_type == JSON
-    # A NUL in a JSON text ends it for SQLite, and is an error for PostgreSQL.
-    if dialect == "sqlite":
-        has_no_nul = sa.func.instr(content, r"\u0000") == 0
-        return is_json & has_no_nul & (sa.func.json_valid(content) == 1)
-    return is_json & (sa.func.strpos(content, r"\u0000") == 0)
-
-
-def _paths_of(name: str) -> list[list[str]]:
-    """Return the paths that a name with dots may stand for; the last step of each may contain dots."""
-    steps = name.split(".")
-    paths = list[list[str]]()
-    for depth in range(len(steps)):
-        rest = ".".join(steps[depth:])
-        paths.append([*steps[:depth], rest])
-    return paths
+    return sa.case((is_readable, sa.and_(*within)), else_=sa.true())
 
 
 def _limited(

@@ -55,13 +55,14 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
         written.add(item.id)
         keys.append({"user": item.user_id, "wanted": item.memory_key})
         if item.access_count:
-            read = {
-                "user_id": item.user_id,
-                "memory_id": item.id,
-                "accessed_at": item.accessed_at or item.updated_at,
-                "access_count": item.access_count,
-            }
-            reads.append(read)
+            reads.append(
+                {
+                    "user_id": item.user_id,
+                    "memory_id": item.id,
+                    "accessed_at": item.accessed_at or item.updated_at,
+                    "access_count": item.access_count,
+                }
+            )
     if reads:
         _INSERT_READS.run(connection, reads)
     if keys:

@@ -46,7 +46,7 @@ def make_room(
     while True:
         items, chars = _totals(connection, memories.c.char_count, others)
         full = check_room(item.tier, capacity, items, chars, item.char_count)
-        if full is None:
+        if not full:
             return
         evicted = _evict(connection, others, capacity, items)
         if not evicted:
