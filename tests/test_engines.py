@@ -35,11 +35,13 @@ from memory_context.exceptions import (
 from memory_context.memory.doctor_checks import CheckStatus, examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
+from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.sql import (
     engine_setup,
     insert_overwrite_or_reuse,
     sqlalchemy_store,
+    tier_capacity_and_quota,
     urls,
 )
 from patient import PATIENT
@@ -561,3 +563,26 @@ def test_records_replaced_while_another_process_deletes_and_stores(
 
         assert ["ours", "ours"] == [manager.retrieve(key) for key in "ab"]
     impatient.dispose()
+
+
+def test_a_full_tier_of_which_another_process_deletes(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the memory to be evicted is deleted meanwhile, there is room, and none is evicted."""
+    with (
+        MemoryManager(postgres_url, user_id="ann") as manager,
+        MemoryManager(postgres_url, user_id="ann") as other,
+    ):
+        capacity = Capacity(max_items=2, max_chars=None, evict=0.1)
+        for key in "ab":
+            manager.store("x", key=key, tier="global", room=capacity)
+
+        def deleted_first(*_: object) -> list[str]:
+            monkeypatch.undo()
+            other.forget("a")
+            return []  # as the statement would, having waited for the row
+
+        monkeypatch.setattr(tier_capacity_and_quota, "evict", deleted_first)
+        manager.store("x", key="c", tier="global", room=capacity)
+
+        assert {"b", "c"} == {item.memory_key for item in manager.search("")}
