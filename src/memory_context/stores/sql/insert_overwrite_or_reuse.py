@@ -85,12 +85,8 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         known = _by_identity(connection, item)
         if known:
             return _store_again(connection, known, item)
-        holder = _by_key(connection, item)
+        holder = _holder(connection, item)
         if not holder:
-            if indexing.item_by_id(connection, item.user_id, item.id):
-                raise KeyExistsError(
-                    f"the id {item.id} belongs to another memory; leave it out to get a new one"
-                )
             continue
         if is_same(holder, item) and not options.replace:
             return _store_again(connection, holder, item)
@@ -118,28 +114,29 @@ def put_all(
     the user's row in `owners`; transactions that took these locks in different orders could deadlock.
 
     Raises:
-        KeyExistsError: A key belongs to a memory that the scope does not see.
+        KeyExistsError: A key belongs to a memory that the scope does not see, or an id to a memory under another key.
+        RecordChangedError: A memory was deleted after its key was found taken. It cannot be inserted any more, because
+            rows with later keys are locked already; the caller begins again.
     """
     with quota_kept(connection, scope.user_id, quota):
-        waiting = sorted(items, key=lambda item: item.memory_key)
-        new: list[MemoryItem] = []
+        # Without an identity, since a record under a key of the caller's choice is never one with another of equal content.
+        alone = [replace(item, identity=None) for item in items]
+        ordered = sorted(alone, key=lambda item: item.memory_key)
+        written = insert_records(connection, ordered)
         held: list[tuple[MemoryItem, MemoryItem]] = []
-        while waiting:
-            written = insert_records(connection, waiting)
-            new += [item for item in waiting if item.id in written]
-            clashing = [item for item in waiting if item.id not in written]
-            waiting = list[MemoryItem]()
-            for item in clashing:
-                holder = _by_key(connection, item)
-                if holder and not scope.sees(holder.tier, holder.tier_id):
-                    raise _key_exists(item)
-                if holder and _locked(connection, holder):
-                    held.append((holder, item))
-                else:
-                    waiting.append(item)  # its holder was deleted meanwhile, so insert it again
+        for item in ordered:
+            if item.id in written:
+                continue
+            holder = _holder(connection, item)
+            if holder and not scope.sees(holder.tier, holder.tier_id):
+                raise _key_exists(item)
+            if not holder or not _locked(connection, holder):
+                raise changed(item.memory_key)
+            held.append((holder, item))
         for holder, item in held:
             _overwrite(connection, holder, item, batches[item.id])
-        indexing.insert(connection, scope.user_id, [(item, batches[item.id]) for item in new])
+        new = [(item, batches[item.id]) for item in ordered if item.id in written]
+        indexing.insert(connection, scope.user_id, new)
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:
@@ -188,6 +185,20 @@ def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | No
 
 def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
     return _first_record(connection, _BY_KEY, item.user_id, item.memory_key)
+
+
+def _holder(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
+    """Return the memory under the key of *item*, which could not be inserted; None if it was deleted meanwhile.
+
+    Raises:
+        KeyExistsError: The id belongs to a memory under another key.
+    """
+    holder = _by_key(connection, item)
+    if holder is None and indexing.item_by_id(connection, item.user_id, item.id):
+        raise KeyExistsError(
+            f"the id {item.id} belongs to another memory; leave it out to get a new one"
+        )
+    return holder
 
 
 def _first_record(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -24,6 +25,7 @@ from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
     InvalidScopeError,
+    RecordChangedError,
     StoreError,
     UnsupportedDatabaseError,
 )
@@ -227,7 +229,10 @@ class SQLAlchemyStore(ClosedAtExit):
         for item in items:
             _check_scope(scope, item)
         batches = {item.id: indexing.prepared(item) for item in items}
-        self.database.write(_put.put_all, scope, items, batches, self.quota)
+        while True:
+            with suppress(RecordChangedError):
+                self.database.write(_put.put_all, scope, items, batches, self.quota)
+                break
         self._complete_index(scope.user_id, batches)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:

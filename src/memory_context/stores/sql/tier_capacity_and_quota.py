@@ -48,10 +48,11 @@ def make_room(
         full = check_room(item.tier, capacity, items, chars, item.char_count)
         if not full:
             return
-        evicted = _evict(connection, others, capacity, items)
-        if not evicted:
+        if not capacity.evict or not items:
             raise full
-        events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
+        # None, if another process has just deleted the one to be evicted; then the rest is counted again.
+        if evicted := _evict(connection, others, capacity, items):
+            events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
 
 
 @contextmanager
@@ -100,8 +101,6 @@ def _evict(
     At least one memory is evicted. The least important ones go first; of equally important ones,
     the oldest.
     """
-    if not capacity.evict:
-        return []
     # At least one, or `make_room` would never end.
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sqlalchemy as sa
-from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import SchemaVersionError, StoreError, StoreUnavailableError
@@ -313,7 +313,8 @@ class Database:
         file = urls.file_of(self.url)
         if file and not file.parent.is_dir():
             message += f": there is no folder '{file.parent}'"
-        if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
+        is_closed = isinstance(error, DBAPIError) and error.connection_invalidated
+        if is_closed or isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)
 
