@@ -38,6 +38,8 @@ STAFF = "\n".join(
 TESTS = "\n".join(
     ["test,duration_ms,retries", *(f"test_{n},{n * 13 % 97},{n % 5}" for n in range(30))]
 )
+BUILD = "\n".join(f"12:00:{n:02} compiled module_{n} in {n * 37 % 50 + 9} ms" for n in range(50))
+STEPS = "\n".join(f"step {n}: done in {n % 4}m {n}s, 3 files" for n in range(30))
 
 
 def _rows(question: str, text: str) -> list[str]:
@@ -67,10 +69,16 @@ def _rows(question: str, text: str) -> list[str]:
         ("who of the IT department is newest?", STAFF, ["Person 29,"]),
         ("slowest test?", TESTS, ["test_22,"]),
         ("which test is the fastest?", TESTS, ["test_0,"]),
+        ("Which module took the longest to compile?", BUILD, ["12:00:27 compiled module_27 in 58"]),
+        ("which module compiled fastest?", BUILD, ["12:00:00 compiled module_0 in 9"]),
+        ("what was the slowest step", STEPS, ["step 27:"]),
     ],
 )
 def test_rows_with_the_value_come(question: str, text: str, begins: list[str]) -> None:
-    """The column is the one that the message names, that its superlative is about, or the only one with numbers."""
+    """The column is the one that the message names, that its superlative is about, or the only one with numbers.
+
+    Of lines without columns, the durations in them are compared.
+    """
     shown = _rows(question, text)
     assert len(shown) == len(begins)
     assert all(map(str.startswith, shown, begins))
@@ -95,6 +103,7 @@ def test_objects_of_json_come_by_their_values(indent: int | None) -> None:
         ("What is the best way to sort orders?", json.dumps({"orders": ORDERS})),
         ("I have the highest salary of all.", STAFF),
         ("Which one has the most, retries or duration?", STAFF),
+        ("Which animal is the fastest?", BUILD),
     ],
 )
 def test_other_superlatives_bring_nothing(message: str, text: str) -> None:

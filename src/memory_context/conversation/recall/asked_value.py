@@ -62,6 +62,11 @@ class AskedValue:
     said: str = ""
     bound: str = ""
 
+    @property
+    def is_duration(self) -> bool:
+        """Return whether a duration is meant, as with "slowest"."""
+        return self.columns == _DURATION
+
 
 def _any_of(words: str, behind: str = "") -> re.Pattern[str]:
     """Return a pattern of any of the words; those of scripts without spaces may stand within a run of signs."""

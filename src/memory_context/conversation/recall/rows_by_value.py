@@ -1,7 +1,7 @@
 """Find the rows of a table that a message asks for by a value: the largest, the smallest, or those beyond a number.
 
 The *measure* is the column with that value: the one that the message names ("the lowest humidity"), that its superlative is
-about ("cheapest": a price), or the only one with numbers.
+about ("cheapest": a price), or the only one with numbers. Where no column has durations, those in the lines are compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.quantities_in_texts import quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.rows_under_columns import Row
 
 # So many characters are read as tables for a message, which takes half a second.
 READ_CHARACTERS = 400_000
@@ -29,7 +29,12 @@ READ_CHARACTERS = 400_000
 MOST_ROWS = 40
 # Columns whose numbers name something.
 _IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "port", "line", "key"))
+# The column of a log, and of a text without columns, that the text itself does not hold.
+LINE_NUMBER = "line"
 _WORD = re.compile(r"[^\W_]+")
+_DURATION = re.compile(
+    r"(?<![\w.:-])\d+(?:\.\d+)?\s?(?:ns|[uµ]s|ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b"
+)
 # So many cells of a column are looked at, to see what it holds.
 SAMPLED = 1000
 # A row is looked for at so many places of its rarest cell, and is where so much of its cells stands.
@@ -122,21 +127,32 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
         rows = list(table.rows())
     except InvalidSelectionError:
         return 0.0, []
-    measure = _measure_of(table, rows, wanted)
-    if measure is None:
+    columns = table.columns
+    if columns[0] == LINE_NUMBER:
+        columns = columns[1:]
+        rows = [row[1:] for row in rows]
+    measure = _measure_of(columns, rows, wanted)
+    if measure is None and not wanted.asked.is_duration:
         return 0.0, []
     # The name of a JSON list says what its objects are.
-    above = {*card, *wanted.held_by(" ".join((table.name, *table.columns)))}
+    above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
     by_share = defaultdict[float, list[tuple[float, Row]]](list)
     for row in rows:
-        value = wanted.value_in(row[measure])
+        written = " ".join(map(cell_text, row))
+        value = _seconds_in(written) if measure is None else wanted.value_in(row[measure])
         if value is not None:
-            held = wanted.held_by(" ".join(map(cell_text, row)))
-            by_share[wanted.share(above | held)].append((value, row))
+            share = wanted.share(above | wanted.held_by(written))
+            by_share[share].append((value, row))
     share = max(by_share, default=0.0)
     if share < LEAST_OF_FACT:
         return 0.0, []
     return share, _with_value(by_share[share], wanted.asked)
+
+
+def _seconds_in(line: str) -> float | None:
+    """Return the sum of the durations in a line, such as "in 51 ms" or "5m 12s"; None if there are none."""
+    durations = [quantity(match.group()) or 0.0 for match in _DURATION.finditer(line)]
+    return sum(durations) if durations else None
 
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
@@ -153,10 +169,10 @@ def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Ro
     return [row for value, row in rows if value < bound]
 
 
-def _measure_of(table: TextTable, rows: Sequence[Row], wanted: _Wanted) -> int | None:
+def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
     """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
     ranks = dict[int, tuple[bool, float]]()
-    for place, name in enumerate(table.columns):
+    for place, name in enumerate(columns):
         names = set(_WORD.findall(name.lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
         values = [value for value in map(wanted.value_in, filled) if value is not None]
