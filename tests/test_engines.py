@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import select
 import shutil
 import sqlite3
 import subprocess
@@ -15,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -31,10 +34,17 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.memory.doctor_checks import CheckStatus, examined
-from memory_context.model.item import now
+from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
+from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import engine_setup, sqlalchemy_store, urls
+from memory_context.stores.sql import (
+    engine_setup,
+    insert_overwrite_or_reuse,
+    sqlalchemy_store,
+    tier_capacity_and_quota,
+    urls,
+)
 from patient import PATIENT
 
 ANN = Scope("ann")
@@ -548,3 +558,74 @@ def test_a_read_of_what_is_being_deleted(postgres_url: str) -> None:
             deleting.commit()
             assert touched.result() == 1
         engine.dispose()
+
+
+def test_a_server_that_ends_an_idle_transaction(postgres_url: str) -> None:
+    """A store whose connection the server closes is unavailable, whatever class the driver's error has."""
+
+    def idle(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("SET idle_in_transaction_session_timeout = 1")
+        driver: Any = connection.connection.driver_connection
+        select.select([driver.fileno()], [], [])  # until the server says that it closes
+        connection.exec_driver_sql("SELECT 1")
+
+    with SQLAlchemyStore(postgres_url) as store:
+        with pytest.raises(StoreUnavailableError, match="idle-in-transaction"):
+            store.database.write(idle)
+        assert 0 == store.count(ANN)
+
+
+def test_records_replaced_while_another_process_deletes_and_stores(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a memory is deleted while it is to be replaced, all begins again; no row stays locked for which another waits."""
+    module = insert_overwrite_or_reuse
+    impatient = sa.create_engine(postgres_url, connect_args={"options": "-c lock_timeout=1000"})
+    with (
+        MemoryManager(postgres_url, user_id="ann") as manager,
+        MemoryManager(impatient, user_id="ann") as other,
+    ):
+        manager.store("old", key="a")
+        find, insert = module._by_key, module.insert_records  # noqa: SLF001 - moments between two statements
+        inserted = list[bool]()
+
+        def find_deleted(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
+            other.forget("a")
+            return find(connection, item)
+
+        def insert_after_another(connection: sa.Connection, items: list[MemoryItem]) -> set[UUID]:
+            monkeypatch.setattr(module, "_by_key", find if inserted else find_deleted)
+            if inserted:
+                other.store("theirs", key="b")
+            inserted.append(True)
+            return insert(connection, items)
+
+        monkeypatch.setattr(module, "insert_records", insert_after_another)
+        notes = [MemoryItem(user_id="ann", memory_key=key, content="ours") for key in "ab"]
+        manager.replace_all([(note, "a note") for note in notes])
+
+        assert ["ours", "ours"] == [manager.retrieve(key) for key in "ab"]
+    impatient.dispose()
+
+
+def test_a_full_tier_of_which_another_process_deletes(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the memory to be evicted is deleted meanwhile, there is room, and none is evicted."""
+    with (
+        MemoryManager(postgres_url, user_id="ann") as manager,
+        MemoryManager(postgres_url, user_id="ann") as other,
+    ):
+        capacity = Capacity(max_items=2, max_chars=None, evict=0.1)
+        for key in "ab":
+            manager.store("x", key=key, tier="global", room=capacity)
+
+        def deleted_first(*_: object) -> list[str]:
+            monkeypatch.undo()
+            other.forget("a")
+            return []  # as the statement would, having waited for the row
+
+        monkeypatch.setattr(tier_capacity_and_quota, "evict", deleted_first)
+        manager.store("x", key="c", tier="global", room=capacity)
+
+        assert {"b", "c"} == {item.memory_key for item in manager.search("")}

@@ -13,6 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -447,6 +448,17 @@ def test_a_tier_that_needs_an_id(manager: MemoryManager) -> None:
     for tier, tier_id in (("global", None), ("team", None), ("run", "r")):
         manager.store("x", tier=tier, tier_id=tier_id)
     assert 3 == len(manager.search(""))
+
+
+def test_a_record_copied_to_another_key(manager: MemoryManager) -> None:
+    """A record that is copied to another key is a memory of its own, if it has an id of its own."""
+    copy = replace(manager.get(manager.store("port 5433")), memory_key="copy")
+    with pytest.raises(exceptions.KeyExistsError):
+        manager.replace_all([(copy, "a note")])
+    manager.replace_all([(replace(copy, id=uuid4()), "a note")])
+
+    assert "port 5433" == manager.retrieve("copy")
+    assert 2 == len(manager.search("5433"))
 
 
 def test_a_note_that_lacks_its_id(manager: MemoryManager) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import uuid4
 
 import pytest
@@ -691,6 +691,39 @@ def test_interrupt_and_resume() -> None:
         str(result_in(agent.get_state(THREAD).values["messages"], "echo").content)
     )
     assert LOG[::-1] == MemoryManager(middleware._hosted.store, user_id="42").retrieve(ref.key)  # noqa: SLF001
+
+
+@pytest.mark.parametrize("mode", first_quick(["per_call", "batched"]))
+def test_a_person_edits_a_call(mode: Literal["batched", "per_call"]) -> None:
+    """A person is asked about the reference that the model passes; a reference in the call that they edit is filled in."""
+    asks = HumanInTheLoopMiddleware(interrupt_on={"count": True}, interrupt_mode=mode)
+
+    @tool
+    def count(text: str, unit: str) -> str:
+        """Count."""
+        return f"{len(text)} {unit}"
+
+    def counting(prompt: list[BaseMessage], unit: str = "words") -> dict[str, Any]:
+        return {"text": str(MemoryRef.find_all(str(result_in(prompt).content))[0]), "unit": unit}
+
+    agent, _ = agent_of(
+        [[call("read_log")], lambda prompt: [call("count", "2", **counting(prompt))], "Done."],
+        asks,
+        MemoryContextMiddleware(store_of(), user_id="42"),
+        tools=[read_log, count],
+    )
+    asked = agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+    [interrupt] = asked["__interrupt__"]
+    actions = interrupt.value.get("action_requests", [interrupt.value])
+    assert [counting(asked["messages"])] == [action["args"] for action in actions]
+    edited = {"name": "count", "args": counting(asked["messages"], "letters")}
+    decision = {"type": "edit", "edited_action": edited}
+    agent.invoke(
+        Command(resume=decision if mode == "per_call" else {"decisions": [decision]}), THREAD
+    )
+
+    result = result_in(agent.get_state(THREAD).values["messages"], "count")
+    assert str(result.content).endswith(f"{len(LOG)} letters")
 
 
 @pytest.mark.long

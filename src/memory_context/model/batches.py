@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from memory_context.model.checked_arguments import check_arguments
@@ -22,11 +22,18 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         added = size(thing)
         if batch and (len(batch) == MOST or total + added > CHARACTERS):
             yield batch
-            batch, total = [], 0
+            batch = []
+            total = 0
         batch.append(thing)
         total += added
     if batch:
         yield batch
+
+
+def slices_of(things: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Yield *things* in slices of at most *most*."""
+    for start in range(0, len(things), most):
+        yield things[start : start + most]
 
 
 def batches_of_records(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:

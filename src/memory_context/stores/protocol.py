@@ -7,6 +7,7 @@ the store has it, and fall back to the basic verbs where it does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -252,7 +253,7 @@ class BatchWriter(Protocol):
         All of them are committed, or none.
 
         Raises:
-            KeyExistsError: A key belongs to a memory that the scope does not see.
+            KeyExistsError: A key belongs to a memory that the scope does not see, or an id to a memory under another key.
             InvalidScopeError: A record does not belong to the scope.
             StoreError: The operation failed.
         """
@@ -424,7 +425,7 @@ def replace_all(store: MemoryStore, scope: Scope, items: Sequence[MemoryItem]) -
         store.replace_all(scope, items)
         return
     for item in items:
-        store.put(scope, item, replace=True)
+        store.put(scope, replace(item, identity=None), replace=True)
 
 
 def keeper_of(store: MemoryStore) -> CallKeeper | None:

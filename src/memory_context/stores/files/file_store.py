@@ -151,7 +151,7 @@ class FileStore(ClosedAtExit):
             try:
                 self._opened()
             finally:
-                if before is not None:
+                if before:
                     before.index.close()
 
     put = _writing(SQLAlchemyStore.put)
@@ -317,13 +317,13 @@ class FileStore(ClosedAtExit):
             with self._errors():
                 self._writer.acquire()
                 self._folder.remove_drafts()
-                if self._indexed is not None and self._indexed.is_outdated():
+                if self._indexed and self._indexed.is_outdated():
                     self._drop_index()
         self._writer.check()
 
     def _opened(self) -> IndexedFolder:
         """Return the folder with its index, which is read at the first use."""
-        if self._indexed is None:
+        if not self._indexed:
             index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
             # Nothing is indexed yet, and the first search must index everything.
             index.most_caught_up = math.inf
@@ -337,7 +337,7 @@ class FileStore(ClosedAtExit):
 
     def _drop_index(self) -> None:
         indexed, self._indexed = self._indexed, None
-        if indexed is not None:
+        if indexed:
             indexed.index.close()
 
     @contextmanager

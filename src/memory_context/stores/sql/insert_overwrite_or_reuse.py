@@ -62,10 +62,10 @@ def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> Mem
     It raises the errors of `MemoryStore.put`.
     """
     with quota_kept(connection, item.user_id, options.quota):
-        if options.replaces is not None:
+        if options.replaces:
             return _replace(connection, item, options, options.replaces)
         known = _by_identity(connection, item)
-        if known is None:
+        if not known:
             _check_room(connection, item, options)
             return _insert_or_find(connection, item, options)
         return _store_again(connection, known, item)
@@ -83,14 +83,10 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
     # Insert first and look up later: in the other order, another process could insert in between.
     while not insert_record(connection, item):
         known = _by_identity(connection, item)
-        if known is not None:
+        if known:
             return _store_again(connection, known, item)
-        holder = _by_key(connection, item)
-        if holder is None:
-            if indexing.item_by_id(connection, item.user_id, item.id):
-                raise KeyExistsError(
-                    f"the id {item.id} belongs to another memory; leave it out to get a new one"
-                )
+        holder = _holder(connection, item)
+        if not holder:
             continue
         if is_same(holder, item) and not options.replace:
             return _store_again(connection, holder, item)
@@ -118,28 +114,29 @@ def put_all(
     the user's row in `owners`; transactions that took these locks in different orders could deadlock.
 
     Raises:
-        KeyExistsError: A key belongs to a memory that the scope does not see.
+        KeyExistsError: A key belongs to a memory that the scope does not see, or an id to a memory under another key.
+        RecordChangedError: A memory was deleted after its key was found taken. It cannot be inserted any more, because
+            rows with later keys are locked already; the caller begins again.
     """
     with quota_kept(connection, scope.user_id, quota):
-        waiting = sorted(items, key=lambda item: item.memory_key)
-        new: list[MemoryItem] = []
+        # Without an identity, since a record under a key of the caller's choice is never one with another of equal content.
+        alone = [replace(item, identity=None) for item in items]
+        ordered = sorted(alone, key=lambda item: item.memory_key)
+        written = insert_records(connection, ordered)
         held: list[tuple[MemoryItem, MemoryItem]] = []
-        while waiting:
-            written = insert_records(connection, waiting)
-            new += [item for item in waiting if item.id in written]
-            clashing = [item for item in waiting if item.id not in written]
-            waiting = list[MemoryItem]()
-            for item in clashing:
-                holder = _by_key(connection, item)
-                if holder is not None and not scope.sees(holder.tier, holder.tier_id):
-                    raise _key_exists(item)
-                if holder is not None and _locked(connection, holder):
-                    held.append((holder, item))
-                else:
-                    waiting.append(item)  # its holder was deleted meanwhile, so insert it again
+        for item in ordered:
+            if item.id in written:
+                continue
+            holder = _holder(connection, item)
+            if holder and not scope.sees(holder.tier, holder.tier_id):
+                raise _key_exists(item)
+            if not holder or not _locked(connection, holder):
+                raise changed(item.memory_key)
+            held.append((holder, item))
         for holder, item in held:
             _overwrite(connection, holder, item, batches[item.id])
-        indexing.insert(connection, scope.user_id, [(item, batches[item.id]) for item in new])
+        new = [(item, batches[item.id]) for item in ordered if item.id in written]
+        indexing.insert(connection, scope.user_id, new)
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:
@@ -150,7 +147,7 @@ def _key_exists(item: MemoryItem) -> KeyExistsError:
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
     """Make room for *item* in its tier, unless it is stored already and needs none."""
-    if options.capacity is None:
+    if not options.capacity:
         return
     holder = _by_key(connection, item)
     is_stored = holder is not None and holder.is_active and is_same(holder, item)
@@ -174,7 +171,7 @@ def _replace(
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
         raise changed(read.memory_key)
-    if options.capacity is not None:
+    if options.capacity:
         make_room(connection, item, options.capacity, read)
     return _overwrite(connection, read, item, options.batch)
 
@@ -188,6 +185,20 @@ def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | No
 
 def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
     return _first_record(connection, _BY_KEY, item.user_id, item.memory_key)
+
+
+def _holder(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
+    """Return the memory under the key of *item*, which could not be inserted; None if it was deleted meanwhile.
+
+    Raises:
+        KeyExistsError: The id belongs to a memory under another key.
+    """
+    holder = _by_key(connection, item)
+    if holder is None and indexing.item_by_id(connection, item.user_id, item.id):
+        raise KeyExistsError(
+            f"the id {item.id} belongs to another memory; leave it out to get a new one"
+        )
+    return holder
 
 
 def _first_record(
@@ -260,7 +271,7 @@ def _stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
     minute ago, *held* itself is returned.
     """
     expires_at = None
-    if held.expires_at is not None and item.expires_at is not None:
+    if held.expires_at and item.expires_at:
         expires_at = max(held.expires_at, item.expires_at)
     moment = now()
     again = replace(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -24,10 +25,11 @@ from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
     InvalidScopeError,
+    RecordChangedError,
     StoreError,
     UnsupportedDatabaseError,
 )
-from memory_context.model.batches import batches_of, batches_of_records
+from memory_context.model.batches import batches_of, batches_of_records, slices_of
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
@@ -174,8 +176,11 @@ class SQLAlchemyStore(ClosedAtExit):
         None if no URL can reach the database (one in memory, or a bare pool), or express the
         settings of the codec or redactor.
         """
-        prefix, url = url_prefix(self.codec, self.redactor), self.database.public_url
-        return None if prefix is None or url is None else prefix + url
+        prefix = url_prefix(self.codec, self.redactor)
+        url = self.database.public_url
+        if prefix is None or url is None:
+            return None
+        return prefix + url
 
     @property
     def has_embedder(self) -> bool:
@@ -224,14 +229,18 @@ class SQLAlchemyStore(ClosedAtExit):
         for item in items:
             _check_scope(scope, item)
         batches = {item.id: indexing.prepared(item) for item in items}
-        self.database.write(_put.put_all, scope, items, batches, self.quota)
+        while True:
+            with suppress(RecordChangedError):
+                self.database.write(_put.put_all, scope, items, batches, self.quota)
+                break
         self._complete_index(scope.user_id, batches)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
         check_arguments(key=key)
         shape, values = shape_of(scope)
-        return next(iter(self.database.items(_by_key(shape), values | {"key": key})), None)
+        found = self.database.items(_by_key(shape), values | {"key": key})
+        return found[0] if found else None
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
@@ -239,8 +248,7 @@ class SQLAlchemyStore(ClosedAtExit):
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
         shape, values = shape_of(scope)
-        for start in range(0, len(wanted), KEYS_PER_STATEMENT):
-            batch = wanted[start : start + KEYS_PER_STATEMENT]
+        for batch in slices_of(wanted, KEYS_PER_STATEMENT):
             for item in self.database.items(_by_keys(shape), values | {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]
@@ -386,7 +394,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.delete`."""
         check_arguments(key=key, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
-        if seen is not None:
+        if seen:
             where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
@@ -396,7 +404,9 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.deletion`."""
         check_arguments(scope=scope, key=key)
         rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
-        return Deletion(*rows[0]) if rows else None
+        if rows:
+            return Deletion(*rows[0])
+        return None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. In a read-only database no reads are counted."""
@@ -631,11 +641,11 @@ class SQLAlchemyStore(ClosedAtExit):
             InvalidArgumentError: A semantic search without an embedder.
             EmbedderError: The embedder failed in a semantic search. A hybrid one goes on with keywords alone.
         """
-        if embedding is None and mode == "semantic":
+        if not embedding and mode == "semantic":
             raise InvalidArgumentError(
                 "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
             )
-        if embedding is None or mode == "keyword":
+        if not embedding or mode == "keyword":
             return None
         try:
             return embedding.embed_query(query)

@@ -34,7 +34,7 @@ def make_room(
     # On SQLite the transaction has the write lock already; this is for PostgreSQL.
     _lock(connection, item.user_id, item.tier, item.tier_id or "")
     ids = [item.id]
-    if replaced is not None:
+    if replaced:
         ids.append(replaced.id)
     others = (
         memories.c.user_id == item.user_id,
@@ -46,12 +46,13 @@ def make_room(
     while True:
         items, chars = _totals(connection, memories.c.char_count, others)
         full = check_room(item.tier, capacity, items, chars, item.char_count)
-        if full is None:
+        if not full:
             return
-        evicted = _evict(connection, others, capacity, items)
-        if not evicted:
+        if not capacity.evict or not items:
             raise full
-        events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
+        # None, if another process has just deleted the one to be evicted; then the rest is counted again.
+        if evicted := _evict(connection, others, capacity, items):
+            events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> 
     Raises:
         QuotaExceededError: The quota is exceeded. The transaction has to be rolled back.
     """
-    if quota is None:
+    if not quota:
         yield
         return
     _lock(connection, user_id)
@@ -100,8 +101,6 @@ def _evict(
     At least one memory is evicted. The least important ones go first; of equally important ones,
     the oldest.
     """
-    if not capacity.evict:
-        return []
     # At least one, or `make_room` would never end.
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sqlalchemy as sa
-from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import SchemaVersionError, StoreError, StoreUnavailableError
@@ -94,7 +94,7 @@ class Database:
         A database in memory exists in both processes, and the caller is responsible for an engine of
         the caller's.
         """
-        if self._callers_engine is None and not urls.is_memory(self.url):
+        if not self._callers_engine and not urls.is_memory(self.url):
             self._engine = None
             self._ready_pool = None
 
@@ -226,10 +226,10 @@ class Database:
         """Return the engine: the caller's, or one that all stores on this URL share."""
         # Read once, as another thread may close the database meanwhile.
         engine = self._engine
-        if engine is not None:
+        if engine:
             return engine
         with self._lock:
-            if self._engine is None:
+            if not self._engine:
                 self._engine = self._callers_engine or engine_setup.registry.acquire(self.url)
             return self._engine
 
@@ -239,7 +239,7 @@ class Database:
         The database may be used again.
         """
         with self._lock:
-            if self._engine is not None and self._callers_engine is None:
+            if self._engine and not self._callers_engine:
                 engine_setup.registry.release(self._engine)
             self._engine = None
             self._ready_pool = None
@@ -264,7 +264,7 @@ class Database:
         except Exception as error:
             # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
             engine = self._engine
-            if engine is None or not isinstance(error, engine.dialect.loaded_dbapi.Error):
+            if not engine or not isinstance(error, engine.dialect.loaded_dbapi.Error):
                 raise
             translated = cast("SQLAlchemyError", of_sqlalchemy(error, engine))
             raise self._store_error(translated) from _without_values(translated)
@@ -313,7 +313,8 @@ class Database:
         file = urls.file_of(self.url)
         if file and not file.parent.is_dir():
             message += f": there is no folder '{file.parent}'"
-        if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
+        is_closed = isinstance(error, DBAPIError) and error.connection_invalidated
+        if is_closed or isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)
 
