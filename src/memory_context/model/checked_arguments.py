@@ -35,7 +35,7 @@ def _is_moment(value: object) -> bool:
     return isinstance(value, datetime) and value.tzinfo is not None
 
 
-def _is_end(value: object) -> bool:
+def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
     match value:
         case (MemoryItem(), moment):
             return _is_moment(moment)
