@@ -42,6 +42,10 @@ def found_by(text: str, query: str) -> bool:
         (f"x{CHINESE}y", CHINESE),
         (json.dumps(f"in Zürich: Anna Groß, {CHINESE}"), f"zürich GROSS {CHINESE[1:3]}"),
         (json.dumps(json.dumps({"city": "Łódź-2"})), "Łódź-2"),
+        (json.dumps("5 pieces:\nwarehouse\tGraz\r\n42 left"), "warehouse Graz 42"),
+        (json.dumps([json.dumps("one\nwarehouse")]), "warehouse"),
+        (r"C:\new\table, tests\test_rows.py", "new table test_rows.py"),
+        (r"C:\new\table", r"C:\new\table"),
         (CHINESE, CHINESE[0]),
         ("\u6771\u4eac\u30bf\u30ef\u30fc", "\u30bf\u30ef\u30fc"),
         ("\uc11c\ubc84\uac00 \ub2e4\uc6b4", "\uc11c\ubc84"),
@@ -75,6 +79,7 @@ def test_not_found(text: str, query: str) -> None:
         "2023-05-08",
         "2023/5/8",
         "2023-05-08T12:00",
+        r"\n8 May 2023",
     ],
 )
 def test_dates(date: str) -> None:
@@ -84,7 +89,7 @@ def test_dates(date: str) -> None:
 
 @for_each(
     "text",
-    ["", " \n", r"\u2026", "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"],
+    ["", " \n", r"\u2026", r'"\n\n"', "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"],
 )
 def test_nothing(text: str) -> None:
     """Blank texts, stop words and symbols have no lexemes."""

@@ -21,7 +21,7 @@ import pytest
 
 from commands import COMMAND, in_terminal, in_this_process, memory_context
 from for_each import first_quick, for_each
-from memory_context import CallRecord, MemoryManager, ModelCall, SQLAlchemyStore
+from memory_context import CallRecord, MemoryManager, ModelCall, ScopedMemory, SQLAlchemyStore
 from memory_context.cli import run
 from memory_context.stores.sql.migrate import HEAD
 from messages import LOG
@@ -234,7 +234,9 @@ class TestList:
         [
             ("--since yesterday", "'yesterday' is not a time"),
             ("--filter importance>=0.8", "--filter"),
-            ("--limit 0", "--limit"),
+            ("--since 2026-02-01 --until 2026-01-01", "--since 2026-02-01 must be before --until"),
+            ("--limit 0", "'--limit': '0' should be greater than or equal to 1 (see"),
+            ("--limit abc", "'--limit': 'abc' should be a valid integer (see"),
             ("--offset -1", "--offset"),
             ("--sort best", "--sort"),
         ],
@@ -395,6 +397,14 @@ class TestMistypedNames:
         shown, said = ann.both("consolidate", "nope", code=0)
         assert "of 0 notes" in shown
         assert "the user 'ann' has no memories in a tier 'nope'\n" == said
+        with MemoryManager(ann.url, user_id="ann") as memory:
+            ScopedMemory(memory, task_id="t1").save("a note", tier="task")
+        said = ann.both("consolidate", "task", "t9", code=0)[1]
+        assert "the user 'ann' has no memories in a task 't9'\n" == said
+
+    def test_no_user_to_show_first(self, ann: Screen) -> None:
+        """The pages are not served for a name that is mistyped."""
+        assert "no memories of a user 'nobody'" in ann.both("ui", user="nobody", code=1)[1]
 
 
 class TestShow:

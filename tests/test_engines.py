@@ -28,6 +28,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
     MissingDependencyError,
+    SchemaVersionError,
     StoreError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
@@ -436,17 +437,59 @@ def test_file_that_can_only_be_read() -> None:
             assert (CheckStatus.WARNING, True) == (check.status, "read-only" in check.found)
 
 
+def _age(url: str, statement: str) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    engine.dispose()
+
+
+def _reading_urls(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """Yield URLs of databases, each with one by which it can only be read."""
+    file = request.getfixturevalue("sqlite_url")
+    yield file, f"{file.replace('///', '///file:')}?mode=ro&uri=true"
+    for option in ("role%3Dpg_read_all_data", "default_transaction_read_only%3Don"):
+        server = request.getfixturevalue("postgres_databases")()
+        yield server, f"{server}{'&' if '?' in server else '?'}options=-c%20{option}"
+
+
+def test_read_only_database_with_an_older_index(
+    request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is read, and searched with the index that it has, which cannot be built anew; nothing is tried and warned of."""
+    for url, reading_url in _reading_urls(request):
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+        _age(url, "UPDATE agent_memory_settings SET value = '1' WHERE name = 'analyzer'")
+        with MemoryManager(reading_url, user_id="ann") as manager:
+            assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
+            assert "the harbour is closed" == manager.retrieve("note")
+            with pytest.raises(StoreError, match=r"read-?only|permission denied"):
+                manager.store("more")
+    assert [] == caplog.messages
+
+
+def test_read_only_file_with_an_older_schema(sqlite_url: str) -> None:
+    """Its schema cannot be upgraded: the error says where to do so."""
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        manager.store("the harbour is closed", key="note")
+    _age(sqlite_url, "UPDATE memory_context_version SET version_num = '0008'")
+    reading_url = f"{sqlite_url.replace('///', '///file:')}?mode=ro&uri=true"
+    with (
+        MemoryManager(reading_url, user_id="ann") as manager,
+        pytest.raises(SchemaVersionError, match="`memory-context migrate` where"),
+    ):
+        manager.retrieve("note")
+
+
 def test_read_only_file_with_an_older_index() -> None:
-    """It is searched with the index that it has, which cannot be built anew."""
+    """It is searched with the index that it has."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder}/memory.db"
         with MemoryManager(url, user_id="ann") as manager:
             manager.store("the harbour is closed", key="note")
-        with closing(sqlite3.connect(folder / "memory.db")) as connection, connection:
-            connection.execute(
-                "UPDATE agent_memory_settings SET value = '1' WHERE name = 'analyzer'"
-            )
+        _age(url, "UPDATE agent_memory_settings SET value = '1' WHERE name = 'analyzer'")
         with read_only(folder), MemoryManager(url, user_id="ann") as manager:
             assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
 

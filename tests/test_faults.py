@@ -288,11 +288,13 @@ async def test_foreign_store_that_raises_anything(caplog: pytest.LogCaptureFixtu
 async def test_read_that_cannot_be_counted(
     sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A text is read even if the read cannot be counted, as in a read-only database."""
+    """A text is read even if the read cannot be counted."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         manager.store("text", key="k")
-    path = sqlite_url.removeprefix("sqlite:///")
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    engine = sa.create_engine(sqlite_url)
+    refusing = "CREATE TRIGGER refusing BEFORE INSERT ON agent_memory_access BEGIN SELECT RAISE(FAIL, 'full'); END"
+    with engine.begin() as connection:
+        connection.exec_driver_sql(refusing)
     reader = MemoryManager(engine, user_id="ann")
 
     assert "text" == reader.retrieve("k")

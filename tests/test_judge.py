@@ -557,6 +557,16 @@ def test_letters_that_json_has_escaped_are_found(question: str) -> None:
     assert [json.dumps(names[77])] == _shown(question, json.dumps(names))
 
 
+@for_each(
+    "question",
+    ["Which pump is in berlin-77?", "Where is unit 77?", "What is the rating of Okafor-77?"],
+)
+def test_words_behind_an_escaped_line_break_are_found(question: str) -> None:
+    """In a string of JSON a word or a number may begin right after the `n` of a line break, or the `t` of a tab."""
+    units = [{"text": f"unit\t{n}\nberlin-{n}-graz has a pump\nOkafor-{n}"} for n in range(300)]
+    assert [json.dumps(units[77])] == _shown(question, json.dumps(units))
+
+
 def test_a_record_comes_with_its_head() -> None:
     """The header of a table says what the cells are."""
     rows = [f"{number},u{number},Town {number}" for number in range(100)]

@@ -19,11 +19,14 @@ import pytest
 
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
+from memory_context.model.importance import importance_of
 from memory_context.model.item import MemoryItem
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql import engine_setup
 from memory_context.testing.sample_memories import ANN, memory
 from memory_context.text.read.read_by_selection import read_part
+from memory_context.tools.retrieve_search_store import RETRIEVING
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from messages import LOG
 
 ITEM = memory()
@@ -312,6 +315,11 @@ def test_arguments_of_a_wrong_type(
         ("scope", "list_all", [None]),
         ("scope", "list_deleted", [None]),
         ("scope", "restore", [None, [ITEM]]),
+        ("records", "restore", [ANN, None]),
+        ("record", "restore", [ANN, [ITEM, None]]),
+        ("ends", "expire_at", [ANN, None]),
+        ("end", "expire_at", [ANN, [ITEM]]),
+        ("end", "expire_at", [ANN, [(ITEM, "2026")]]),
         ("scope", "clear", [None]),
         ("scope", "count", [None]),
         ("scope", "count", [["ann"]]),
@@ -341,6 +349,25 @@ def test_wrong_arguments_of_a_store(
         tuple(getattr(memory_store, verb)(*arguments, **limit))
 
 
+def test_a_number_that_python_does_not_write_out(manager: MemoryManager) -> None:
+    """A message about an argument, to a program or to a model, does not fail on a number of more than 4,300 digits."""
+    huge: Any = 10**5000
+    for verb in (
+        lambda: manager.store("text", importance=huge),
+        lambda: manager.store("text", tags=[huge]),
+        lambda: manager.search("text", limit=-huge),
+        lambda: manager.search(huge),
+        lambda: manager.retrieve(huge),
+        lambda: manager.retrieve("k", context=-huge),
+        lambda: importance_of(huge),
+    ):
+        with pytest.raises(exceptions.InvalidArgumentError, match="a number of too many digits"):
+            verb()
+    manager.store("text", key="k")
+    with pytest.raises(MemoryToolError, match="offset"):
+        RETRIEVING.called(manager, {"key": "k", "offset": huge}, 500)
+
+
 @for_each("seen", ["2026", 5, datetime(2026, 1, 2)])  # noqa: DTZ001 - what is refused
 def test_a_moment_that_was_seen(manager: MemoryManager, seen: Any) -> None:
     """A text, a number and a time without zone are refused by what compares it."""
@@ -367,7 +394,7 @@ def test_other_arguments_of_a_wrong_type(manager: MemoryManager) -> None:
         ("order_by", lambda: store.query(scope, order_by=wrong)),
         ("offset", lambda: store.query(scope, offset=wrong)),
     ):
-        with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} must be .*not a list"):
+        with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} must be .*not list"):
             verb()
 
 

@@ -105,6 +105,8 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT name FROM c WHERE meta ->> '$.n' > 1 AND json_extract(tags, '$[0]') = 'a'", [("ann",)]),
     # joins, groups, windows, subqueries
     ("SELECT customer AS customer, sum(id) AS s FROM o GROUP BY customer HAVING s > 4 AND customer > 'b'", [("dee", 5)]),
+    ("SELECT customer, sum(id) AS price FROM o GROUP BY customer ORDER BY price DESC LIMIT 1", [("dee", 5)]),
+    ("WITH s AS (SELECT customer AS c, sum(id) AS z FROM o GROUP BY 1 HAVING z > 4) SELECT c FROM s WHERE z > 0", [("dee",)]),
     ("SELECT city, count(*) FROM o JOIN c ON o.customer = c.name GROUP BY city ORDER BY city", [("Oslo", 1), ("Rome", 3)]),
     ("SELECT o.id FROM o LEFT JOIN c ON c.name = o.customer WHERE c.name IS NULL", [(5,)]),
     ("SELECT status, sum(price) AS s FROM o GROUP BY status HAVING sum(price) < 10 ORDER BY s", [(500, 5.25), (404, 9.5)]),
@@ -165,6 +167,9 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT max(v) FROM m WHERE EXISTS (SELECT k FROM m)", "v is ordered among numbers .*'x'"),
         # an output under the name of its column
         ("SELECT day, sum(status) AS status FROM o GROUP BY 1 HAVING status > 5", r"is the column .*SUM\(status\)"),
+        ("SELECT day, max(price) AS id FROM o GROUP BY 1 HAVING id > 5", r"id is the column .*MAX\(price\)"),
+        ("SELECT day, max(price) AS z FROM (SELECT *, id AS z FROM o) GROUP BY 1 HAVING z > 5", "z is the column"),
+        ("SELECT day, sum(price) AS id FROM o GROUP BY day ORDER BY -id", r"ORDER BY, id is the column .*SUM\(price\)"),
         ("SELECT status AS status, count(*) FROM o", "add GROUP BY status"),
         # truths, in one way in JSON and in CSV
         ("SELECT name FROM c WHERE vip = 'true'", "vip is read as a number .true 1, false 0.: compare it with 1"),

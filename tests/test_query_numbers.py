@@ -99,6 +99,12 @@ def test_no_guesses(cells: list[str]) -> None:
     assert notation_of(cells) is None
 
 
+@for_each("cell", ["1" * 300_000, "1-" * 150_000, "1" * 300_000 + "--"])
+def test_long_cells(cell: str) -> None:
+    """A cell of hundreds of thousands of digits is not read again from each of them, and stays a text."""
+    assert notation_of([cell]) is None
+
+
 @for_each(
     "text, sql, told",
     [

@@ -168,7 +168,10 @@ class TierFullError(MemoryContextError):
     ) -> None:
         """Set the message and the attributes."""
         super().__init__(message)
-        self.tier, self.unit, self.size, self.limit = tier, unit, size, limit
+        self.tier = tier
+        self.unit = unit
+        self.size = size
+        self.limit = limit
 
 
 class RecordChangedError(MemoryContextError):
@@ -209,7 +212,9 @@ class QuotaExceededError(StoreError):
     ) -> None:
         """Set the message and the attributes."""
         super().__init__(message)
-        self.unit, self.size, self.limit = unit, size, limit
+        self.unit = unit
+        self.size = size
+        self.limit = limit
 
 
 class EncryptionError(StoreError):

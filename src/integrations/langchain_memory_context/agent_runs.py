@@ -60,7 +60,7 @@ class Endings(BaseCallbackHandler):
         node: UUID | None = getattr(get_config().get("callbacks"), "parent_run_id", None)
         with self._lock:
             graph = self._graphs.get(node) if node else None
-            if graph is not None:
+            if graph:
                 self._waiting[graph] = work
                 _forget_oldest(self._waiting)
 

@@ -54,7 +54,9 @@ def with_quotations_as_written(
         content = with_references_again(content, written, filled)
         return message.model_copy(update={"content": content})
 
-    return outcome if filled is written else with_folded(outcome, quoted)
+    if filled is written:
+        return outcome
+    return with_folded(outcome, quoted)
 
 
 def folded_result(
@@ -77,7 +79,7 @@ def folded_result(
         return _reported(folder, message)
     message = _unclaimed(message, call)
     neutral = neutral_of(message)
-    if neutral.facts is not None:
+    if neutral.facts:
         return message
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)
@@ -116,7 +118,9 @@ def _without_artifact(folder: MessageFolder, message: ToolMessage, tool: str) ->
     if policy.artifacts == "keep" or never_folded or message.artifact is None:
         return message
     key = folder.fail_open.run(_store_artifact, folder, message.artifact, tool)
-    return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
+    if key:
+        return message.model_copy(update={"artifact": {"memory_key": key}})
+    return message
 
 
 def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str | None:

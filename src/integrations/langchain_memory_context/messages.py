@@ -70,7 +70,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         others=_other_blocks(message),
     )
     facts = MessageFacts.from_json(noted_on(message).get("message"))
-    if facts is None:
+    if not facts:
         return neutral
     # Not the other facts: anybody could write such a note.
     facts = MessageFacts(
@@ -134,7 +134,8 @@ def own(shown: Message) -> HumanMessage:
 
 def plain_texts(message: BaseMessage) -> list[str]:
     """Return the texts of a message, block by block."""
-    return [text for text in map(_text_of, _blocks(message.content)) if text is not None]
+    texts = map(_text_of, _blocks(message.content))
+    return [text for text in texts if text is not None]
 
 
 def _texts_of(message: BaseMessage) -> dict[int, str]:
@@ -175,7 +176,9 @@ def _other_blocks(message: BaseMessage) -> dict[int, Any]:
 
 
 def _blocks(content: str | list[Block]) -> Sequence[Block]:
-    return [content] if isinstance(content, str) else content
+    if isinstance(content, str):
+        return [content]
+    return content
 
 
 def _text_of(block: Block) -> str | None:

@@ -231,7 +231,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     ) -> None:
         super().__init__()
         policy = fold_policy_of(fold, threshold)
-        redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
+        redactors = tuple(map(as_redactor, policy.redact))
         judge = None if model is None else ChatModelJudge(model)
         recall_policy = recall_policy_of(recall, judge, "model")
         settings = ConversationSettings(
@@ -397,7 +397,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id, written = conversation.user_id, request.tool_call["args"]
+        user_id = conversation.user_id
+        written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
         with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
@@ -496,7 +497,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
         if getattr(request.tool, "return_direct", False):
             return outcome
-        before, folder = conversation.carried.messages, conversation.decides.folder
+        before = conversation.carried.messages
+        folder = conversation.decides.folder
         return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(
@@ -558,7 +560,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     def _is_own(self, tool: object) -> TypeGuard[MemoryTool]:
         """Return whether *tool* is one of this middleware's tools, not another's or the application's."""
         own_tools = cast("list[MemoryTool]", self.tools)
-        return isinstance(tool, MemoryTool) and any(tool.is_same(one) for one in own_tools)
+        return isinstance(tool, MemoryTool) and any(map(tool.is_same, own_tools))
 
     def _check_tools(self, request: AnyRequest) -> None:
         """Refuse another tool with the name of a memory tool, since LangChain would let one replace the other."""
@@ -624,9 +626,9 @@ def _prompt(
     for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
-        prompt += [own(one) for one in edits.inserted.get(message_id, ())]
+        prompt += map(own, edits.inserted.get(message_id, ()))
         changed = edits.changed.get(message_id)
-        if changed is not None and in_state[message_id].content == message.content:
+        if changed and in_state[message_id].content == message.content:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit
         prompt.append(message)
     return prompt

@@ -65,7 +65,9 @@ def carried_by(
     """
     note = DecisionNote.from_json(private)
     answered = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
-    last_answer = answered[-1] if note and answered else None
+    last_answer = None
+    if note and answered:
+        last_answer = answered[-1]
     note = note or DecisionNote()
     note.facts.check_owner(user_id)
     for index in answered:
@@ -73,7 +75,8 @@ def carried_by(
             if place.startswith(f"{name}@"):
                 carried.facts.check_owner(user_id)
             if place == f"{name}@{agent}":
-                note, last_answer = carried.after(note), index
+                note = carried.after(note)
+                last_answer = index
     held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
     shown, seen = as_shown(held, note, last_answer)
     return CarriedConversation(held, shown, seen, note)
@@ -85,7 +88,8 @@ def graphs_around() -> Iterator[tuple[BaseCheckpointSaver[Any], RunnableConfig]]
     LangGraph may not have saved the checkpoint of the running step yet.
     """
     settings = get_config().get("configurable", {})
-    saver, thread = settings.get(CHECKPOINTER), settings.get("thread_id")
+    saver = settings.get(CHECKPOINTER)
+    thread = settings.get("thread_id")
     if isinstance(saver, BaseCheckpointSaver):
         for graph in settings.get("checkpoint_map", ()):
             yield saver, {"configurable": {"thread_id": thread, "checkpoint_ns": graph}}
@@ -97,7 +101,9 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     Raises:
         StateOwnerError: The conversation belongs to another user.
     """
-    channels = saved.checkpoint["channel_values"] if saved else {}
+    channels = {}
+    if saved:
+        channels = saved.checkpoint["channel_values"]
     for value in channels.values():
         messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
         for message in messages:
@@ -129,5 +135,5 @@ def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
     """Yield the notes on an answer, each with the ``MIDDLEWARE@AGENT`` that made it."""
     for place, value in members_of(noted_on(message).get(ANSWERS)).items():
         note = DecisionNote.from_json(value)
-        if note is not None:
+        if note:
             yield place, note

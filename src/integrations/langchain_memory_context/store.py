@@ -50,6 +50,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.batches import slices_of
 from memory_context.model.item import (
     STORE_ITEM,
     MemoryItem,
@@ -165,7 +166,7 @@ class MemoryStoreAdapter(BaseStore):
         self.index_config = index
         self._manager = manager
         self._user_id = user_id
-        self._store = as_store(store) if manager is None else manager.memory_store
+        self._store = manager.memory_store if manager else as_store(store)
         self._embedding = None if index is None else _embedding_of(self._store, index)
         self._turns: dict[_Turn, _JoinedCalls] = {}
 
@@ -176,7 +177,7 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             InvalidScopeError: No user is given.
         """
-        if self._manager is not None:
+        if self._manager:
             return self._manager
         return MemoryManager(self._store, user_id=user_of_run(self._user_id))
 
@@ -239,7 +240,9 @@ class MemoryStoreAdapter(BaseStore):
     @property
     def _items(self) -> _StoredItems:
         fields = (self.index_config or {}).get("fields") or "$"
-        listed = [fields] if isinstance(fields, str) else fields
+        listed = fields
+        if isinstance(fields, str):
+            listed = [fields]
         omits_expired = bool((self.ttl_config or {}).get("omit_expired"))
         return _StoredItems(self.manager, self._embedding, listed, omits_expired)
 
@@ -324,34 +327,46 @@ class _StoredItems:
         """Return the result of *op*; add the memories whose ttl it restarts to *refreshed*, by key."""
         match op:
             case GetOp():
-                found = self.manager.memory_store.get(self.scope, _key(op.namespace, op.key))
-                if found is None or (self.omits_expired and _has_expired(found)):
+                key = _key(op.namespace, op.key)
+                found = self.manager.memory_store.get(self.scope, key)
+                if not found:
                     return None
-                self.manager.audit("expanded", found.memory_key)
+                if self.omits_expired and found.expires_at and found.expires_at <= now():
+                    return None
+                self.manager.audit("expanded", key)
                 if op.refresh_ttl:
-                    refreshed[found.memory_key] = found
+                    refreshed[key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                page = self._by_query(op) if (op.query or "").strip() else self._oldest(op)
+                has_words = op.query and op.query.strip()
+                page = self._by_query(op) if has_words else self._oldest(op)
                 self.manager.audit("expanded", *(item.memory_key for item, _ in page))
-                if op.refresh_ttl:
-                    refreshed.update((item.memory_key, item) for item, _ in page)
-                return [
-                    SearchItem(**facts, score=item.match.score if item.match else None)
-                    for item, facts in page
-                ]
+                hits = list[SearchItem]()
+                for item, facts in page:
+                    if op.refresh_ttl:
+                        refreshed[item.memory_key] = item
+                    score = item.match.score if item.match else None
+                    hits.append(SearchItem(**facts, score=score))
+                return hits
             case ListNamespacesOp():
                 return self._namespaces(op)
             case PutOp():
                 return None
 
     def _write(self, ops: Sequence[PutOp]) -> None:
-        put = {_key(op.namespace, op.key): op for op in ops if op.value is not None}
+        put = dict[str, PutOp]()
+        deleted = list[str]()
+        for op in ops:
+            key = _key(op.namespace, op.key)
+            if op.value is None:
+                deleted.append(key)
+            else:
+                put[key] = op
         if put:
             self.manager.replace_all([self._described(key, op) for key, op in put.items()])
-            if self.embedding is not None:
+            if self.embedding:
                 self._embed(self.embedding, put)
-        for key in [_key(op.namespace, op.key) for op in ops if op.value is None]:
+        for key in deleted:
             if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 
@@ -394,7 +409,7 @@ class _StoredItems:
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
         hits = partial(self.manager.hits, self.scope, op.query or "")
-        if self.embedding is not None:
+        if self.embedding:
             by_vectors = partial(hits, mode="semantic", passages=False, by=self.embedding)
             # If the embedder fails, that is logged, and the search is by words, as everywhere in the library.
             with suppress(EmbedderError):
@@ -406,7 +421,9 @@ class _StoredItems:
     def _most_similar(self, op: SearchOp, by_vectors: _Read) -> _Found:
         """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        limit = max(needed * 4, MIN_READ) if op.filter else needed
+        limit = needed
+        if op.filter:
+            limit = max(needed * 4, MIN_READ)
         near = self._read_by(by_vectors, op, limit)
         found = _matching(near, op)
         if len(found) < needed:
@@ -470,18 +487,17 @@ class _StoredItems:
         ends = [
             (item, now() + timedelta(minutes=item.content_metadata["ttl"]))
             for item in items
-            if item.expires_at is not None and "ttl" in item.content_metadata
+            if item.expires_at and "ttl" in item.content_metadata
         ]
         if ends:
             self.manager.memory_store.expire_at(self.scope, ends)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
-        namespaces = {
-            namespace[: op.max_depth]
-            for namespace in self._namespaces_below(_fixed_beginning(conditions))
-            if all(_fits(condition, namespace) for condition in conditions)
-        }
+        namespaces = set[tuple[str, ...]]()
+        for namespace in self._namespaces_below(_fixed_beginning(conditions)):
+            if all(_fits(condition, namespace) for condition in conditions):
+                namespaces.add(namespace[: op.max_depth])
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -495,8 +511,7 @@ class _StoredItems:
 def _written_together(ops: Iterable[Op]) -> Iterator[list[PutOp]]:
     """Yield the writes among *ops*, those of one transaction together; of several to one key only the last."""
     writes = list({_place(op): op for op in ops if isinstance(op, PutOp)}.values())
-    for start in range(0, len(writes), WRITTEN_TOGETHER):
-        some = writes[start : start + WRITTEN_TOGETHER]
+    for some in slices_of(writes, WRITTEN_TOGETHER):
         yield [op for op in some if op.value is not None]
         yield from ([op] for op in some if op.value is None)
 
@@ -564,7 +579,8 @@ def _check_labels(namespace: object) -> None:
 
 def _check_length(namespace: Sequence[str]) -> None:
     """Refuse a namespace that no category has room for. An item of one, from an earlier version, is read and deleted."""
-    if (length := len(category_of(namespace))) > MAX_NAME:
+    length = len(category_of(namespace))
+    if length > MAX_NAME:
         raise InvalidStoreNamespaceError(
             f"a namespace has at most {MAX_NAME} characters, and each that is no letter, digit or underscore counts "
             f"as up to nine; {namespace!r:.80} has {length}"
@@ -600,7 +616,9 @@ def _hint(wanted: Mapping[str, Any]) -> Filters:
             text = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
             return {"content": {"$contains": text[2:-1]}}
     conditions = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
-    return {"content": {"$fields": conditions}} if conditions else {}
+    if conditions:
+        return {"content": {"$fields": conditions}}
+    return {}
 
 
 def _has_one_json_form(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
@@ -638,8 +656,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
 def _ranked(by_vectors: _Read, keys: Sequence[str], needed: int) -> list[MemoryItem]:
     """Return the memories with these *keys*, the most similar first; at least the *needed* best ones."""
     near: list[MemoryItem] = []
-    for start in range(0, len(keys), RANKED_TOGETHER):
-        some = keys[start : start + RANKED_TOGETHER]
+    for some in slices_of(keys, RANKED_TOGETHER):
         near += by_vectors(filters={"memory_key": some}, limit=needed)
     return sorted(near, key=attrgetter("match.score"), reverse=True)
 
@@ -647,10 +664,11 @@ def _ranked(by_vectors: _Read, keys: Sequence[str], needed: int) -> list[MemoryI
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
     """Return the memories whose items are in or below the namespace and match the filter."""
     prefix = tuple(op.namespace_prefix)
+    wanted = op.filter or {}
     return [
         (item, facts)
         for item, facts in _readable(items)
-        if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], op.filter or {})
+        if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], wanted)
     ]
 
 
@@ -663,22 +681,19 @@ def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[st
             events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
 
 
-def _has_expired(item: MemoryItem) -> bool:
-    return item.expires_at is not None and item.expires_at <= now()
-
-
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
-    fields = members_of(wanted)
     if isinstance(wanted, Mapping):
+        fields = members_of(wanted)
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
+        if not isinstance(value, Mapping):
+            return False
         members = members_of(value)
-        return isinstance(value, Mapping) and all(
-            _matches(_field(members, name), one) for name, one in fields.items()
-        )
+        return all(_matches(_field(members, name), one) for name, one in fields.items())
     if isinstance(wanted, list | tuple):
-        values, others = elements_of(value), cast("Sequence[Any]", wanted)
+        values = elements_of(value)
+        others = cast("Sequence[Any]", wanted)
         has_as_many = isinstance(value, list) and len(values) == len(others)
         return has_as_many and all(map(_matches, values, others))
     return bool(value == wanted)
@@ -713,8 +728,8 @@ def _fixed_beginning(conditions: Iterable[MatchCondition]) -> list[str]:
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = condition.path
-    if condition.match_type == "suffix":
-        path, namespace = path[::-1], namespace[::-1]
     if len(path) > len(namespace):
         return False
+    if condition.match_type == "suffix":
+        namespace = namespace[-len(path) :]
     return all(wanted in ("*", label) for wanted, label in zip(path, namespace, strict=False))

@@ -55,7 +55,8 @@ class VerbTool(BaseTool):
             handle_tool_error=True,
             **fields,
         )
-        self._verb, self._owner = verb, owner
+        self._verb = verb
+        self._owner = owner
 
     @property
     def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict

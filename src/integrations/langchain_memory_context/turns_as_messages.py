@@ -69,7 +69,7 @@ def append(
     before = list[Message]()
     for message in messages:
         neutral = neutral_of(message)
-        if neutral.role == "assistant":
+        if neutral.is_reply:
             neutral = replace(neutral, source=ASSISTANT)
         [taken] = chat.take_in([neutral], before)
         before.append(taken)

@@ -136,7 +136,10 @@ def _result(content: Content, tools: Mapping[str, str]) -> Message:
 
 
 def _items(result: Content) -> list[Content]:
-    return list(result.items or ()) or [Content.from_text(str(result.result or ""))]
+    if result.items:
+        return list(result.items)
+    text = str(result.result or "")
+    return [Content.from_text(text)]
 
 
 def _shown_result(content: Content, shown: Message) -> Content:

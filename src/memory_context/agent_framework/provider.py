@@ -272,11 +272,14 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
 def _owner_of(session: AgentSession, state: JsonObject) -> str | None:
     """Return the owner of a session; None before a model has answered in it."""
     owner: str | None = session.state.get(OWNER)
-    if owner is None:
-        # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
-        notes = filter(None, (DecisionNote.from_json(kept.get("note")) for kept in state.values()))
-        owner = next(filter(None, (note.facts.user_id for note in notes)), None)
-    return owner
+    if owner:
+        return owner
+    # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
+    for kept in state.values():
+        note = DecisionNote.from_json(kept.get("note"))
+        if note and note.facts.user_id:
+            return note.facts.user_id
+    return None
 
 
 def _is_made_up(session_id: str) -> bool:

@@ -235,7 +235,8 @@ class FoldingMiddleware(FunctionMiddleware):
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
         """See `FunctionMiddleware`."""
-        run, tool = self._run, context.function
+        run = self._run
+        tool = context.function
         arguments = cast("Mapping[str, Any]", context.arguments)
         if isinstance(tool, MemoryFunctionTool):
             items, keys = await tool.answered(arguments)
@@ -288,7 +289,7 @@ def _edited(
     prompt = list[FrameworkMessage]()
     for message, parts in zip(messages, held, strict=True):
         for part in parts:
-            prompt += [inserted_message(one) for one in edits.inserted.get(part.id, ())]
+            prompt += map(inserted_message, edits.inserted.get(part.id, ()))
         if any(part.id in edits.removed for part in parts):
             continue
         if any(part.id in edits.changed for part in parts):

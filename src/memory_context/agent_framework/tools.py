@@ -42,7 +42,9 @@ class VerbFunctionTool(FunctionTool):
             input_model=told_arguments(verb, memories),
             func=self._run,
         )
-        self._verb, self._memories, self._max_tokens = verb, memories, max_tokens
+        self._verb = verb
+        self._memories = memories
+        self._max_tokens = max_tokens
 
     async def answered(self, arguments: Mapping[str, Any]) -> tuple[list[Content], tuple[str, ...]]:
         """Return the answer to a call, and the keys of the memories that it is about."""

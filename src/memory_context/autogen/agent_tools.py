@@ -100,7 +100,7 @@ class _VerbTool(BaseTool[Any, Any]):
 
     def __init_subclass__(cls, *, verb: Verb[Any] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - AutoGen's
         """Register the class as the tool of *verb*, and set the public name by which AutoGen loads it."""
-        if verb is not None:
+        if verb:
             cls.verb = verb
             _TOOLS[verb] = cls
             cls.component_provider_override = f"memory_context.autogen.{cls.__name__}"

@@ -25,7 +25,7 @@ def with_answers(
     settled = list[Message]()
     made_answers = list[Message]()
     for message in messages:
-        if message.role != "tool":
+        if not message.is_result:
             settled += made_answers
             made_answers = []
         settled.append(message)

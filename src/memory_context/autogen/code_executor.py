@@ -45,7 +45,8 @@ class MemoryCodeExecutor(CodeExecutor):
         directory: str | Path | None = None,
         policy: PassingPolicy | None = None,
     ) -> None:
-        self._executor, self._context = executor, context
+        self._executor = executor
+        self._context = context
         self._given_directory = None if directory is None else Path(directory)
         self._policy = policy or PassingPolicy()
         if directory is None and not hasattr(type(executor), "work_dir"):

@@ -261,13 +261,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """
         loaded = parse_state(state)
         facts = loaded.memory_context
-        if facts is not None and facts.user_id != self.user_id:
+        if facts and facts.user_id != self.user_id:
             raise StateOwnerError(
                 f"the state belongs to another user than {self.user_id!r}; load it into a context of that user"
             )
         async with self._lock.held():
             self._history.take_up(loaded.messages, facts)
-            if facts is not None:
+            if facts:
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
                 notes = self._notes.in_session(self._owner.thread_id)
                 if facts.run_id is not None and not self._in_run:
@@ -591,12 +591,13 @@ def _checked_messages(given: object) -> list[LLMMessage]:
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
     """Run `work` to its end, even if the caller is cancelled in the meantime; that error is raised afterwards."""
-    task, cancelled = asyncio.ensure_future(work), None
+    task = asyncio.ensure_future(work)
+    cancelled = None
     while not task.done():
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
+    if cancelled:
         raise cancelled
     task.result()

@@ -129,7 +129,7 @@ def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
     Raises:
         NotSerializableError: The policy's judge is neither a `LexicalJudge` nor an `LLMJudge`.
     """
-    if policy is None:
+    if not policy:
         return False
     limits = {name: asdict(getattr(policy, name)) for name in _LIMITS}
     return _settings_of(policy, judge=_dumped_judge(policy.judge), **limits)

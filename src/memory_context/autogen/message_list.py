@@ -98,7 +98,7 @@ class MessageList(HeldConversation):
             StateError: The facts do not belong to these messages.
         """
         self.forget()
-        if facts is None:
+        if not facts:
             self.waiting = list(messages)
             return
         loaded = [part for one in messages for part in neutral_of(one, self._next_id())]
@@ -147,7 +147,7 @@ class MessageList(HeldConversation):
     def _unread_results(self) -> list[Message]:
         """Return the results at the end of the conversation if no model has read them."""
         unread = reversed(self.messages[self.seen :])
-        return list(takewhile(lambda message: message.role == "tool", unread))
+        return list(takewhile(lambda message: message.is_result, unread))
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())
@@ -159,16 +159,17 @@ class MessageList(HeldConversation):
     def _as_folded(self, part: Message) -> Message:
         """Return *part* with the facts of its fold, if a workbench has folded this result already."""
         facts = None
-        if part.role == "tool":
+        if part.is_result:
             facts = self.conversation.cache.made.get(hash_content(part.text))
         return replace(part, facts=facts)
 
     def _answer_cancelled_calls(self) -> None:
         """Answer the calls that a cancelled run left open, since providers reject an unanswered call."""
         settled = with_answers(self.messages, self.finished, self._next_id)
-        unseen = [id(message) for message in self.messages[self.seen :]]
+        unseen = self.messages[self.seen :]
         if unseen:
-            self.seen = [id(message) for message in settled].index(unseen[0])
+            places = list(map(id, settled))
+            self.seen = places.index(id(unseen[0]))
         self.messages = settled
 
     def _next_id(self) -> str:
@@ -177,7 +178,7 @@ class MessageList(HeldConversation):
     def _with_ids(self, messages: Sequence[Message]) -> list[Message]:
         """Return *messages* with new ids, with adjacent results as parts of one message."""
         numbered = list[Message]()
-        for is_result, group in groupby(messages, key=lambda message: message.role == "tool"):
+        for is_result, group in groupby(messages, key=lambda message: message.is_result):
             if not is_result:
                 numbered += [replace(message, id=self._next_id()) for message in group]
                 continue

@@ -67,7 +67,7 @@ def parse_state(state: object) -> ContextState:
         raise StateError(
             f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
         ) from error
-    if found.memory_context is not None:
+    if found.memory_context:
         _check_names(found.memory_context)
     return found
 

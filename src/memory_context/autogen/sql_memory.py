@@ -27,7 +27,7 @@ from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import Action, AuditTrail
-from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
@@ -150,7 +150,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         if limit is None:
             limit = top_k
         if limit is not None:
-            check_arguments(search_limit=limit)
+            check_whole("limit", limit, 1)
         items = await _cancellable(
             cancellation_token, self._read, "expanded", _words_of(query), limit
         )

@@ -305,7 +305,8 @@ class MemoryWorkbench(StaticStreamWorkbench):
     def _noted(self, result: ToolResult, call_id: str | None) -> ToolResult:
         """Let the context note *result*, in case the run is cancelled before the agent adds it; return *result*."""
         if call_id is not None:
-            context, text = self._conversation(), result.to_text()
+            context = self._conversation()
+            text = result.to_text()
             context.note_finished(call_id, result.name, text, is_error=result.is_error)
         return result
 

@@ -116,6 +116,12 @@ def _print_error(error: Exception) -> None:
     text: str = getattr(error, "format_message", error.__str__)()
     # Some versions of typer pass pydantic's prefix on: Invalid value for '--mode': Value error, 'x' is not one of …
     text = re.sub(r"^(Invalid value for [^:]*: )Value error, ", r"\1", text)
+    if quoting := getattr(
+        error.__cause__, "errors", None
+    ):  # of pydantic, which does not quote what was given
+        text = text.replace("Input should", f"{quoting()[0]['input']!r} should").partition(
+            ", unable"
+        )[0]
     line = f"{NAME}: {' '.join(harmless(text).split())}"
     command = getattr(
         getattr(error, "ctx", None), "command_path", None

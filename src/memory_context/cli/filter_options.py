@@ -25,7 +25,7 @@ def read_filters(
     """Return the store's filters for these options.
 
     Raises:
-        InvalidArgumentError: A time cannot be parsed.
+        InvalidArgumentError: A time cannot be parsed, or there is nothing between the two.
     """
     from memory_context.memory.filters_from_keywords import search_filters
 
@@ -35,9 +35,21 @@ def read_filters(
         category=category,
         tags=tags or None,
         thread=thread,
-        since=moment(since) if since else None,
-        until=moment(until) if until else None,
+        **period(since, until),
     )
+
+
+def period(since: str | None, until: str | None) -> dict[str, Any]:
+    """Parse the options `--since` and `--until`.
+
+    Raises:
+        InvalidArgumentError: One cannot be parsed, or there is nothing between them.
+    """
+    begin = moment(since) if since else None
+    end = moment(until) if until else None
+    if begin and end and begin >= end:
+        raise InvalidArgumentError(f"--since {since} must be before --until {until}")
+    return {"since": begin, "until": end}
 
 
 def moment(text: str) -> datetime:

@@ -243,7 +243,8 @@ def consolidate(
         )
         missing = None
         if not done.notes:
-            missing = missing_name(memory.memory_store, memory.scope.user_id, tier=tier)
+            named = {"tier": tier, "tier_id": tier_id}
+            missing = missing_name(memory.memory_store, memory.scope.user_id, **named)
     if missing:
         say(missing)
     if as_json:

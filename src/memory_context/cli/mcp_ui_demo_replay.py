@@ -8,7 +8,13 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import RUN, app
 from memory_context.cli.completion import complete_users
-from memory_context.cli.open_store_and_user import check_given, login, opened_store
+from memory_context.cli.open_store_and_user import (
+    check_given,
+    login,
+    missing_name,
+    opened_store,
+)
+from memory_context.exceptions import MemoryNotFoundError
 
 _PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
 _RECORDINGS = (
@@ -43,9 +49,13 @@ def ui(
     audit: opt.Audited = False,
 ) -> None:
     """Show what agents stored, sent and brought back, in a browser. The command prints the address."""
+    from memory_context.stores.sql.overviews_of_records import Catalog
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
+        # An empty database is shown until something is stored in it.
+        if user and Catalog(memories).users() and (missing := missing_name(memories, user)):
+            raise MemoryNotFoundError(missing)
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 
 

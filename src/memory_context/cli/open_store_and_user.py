@@ -169,7 +169,12 @@ def only_user(store: MemoryStore) -> str:
 
 
 def missing_name(
-    store: MemoryStore, user: str, *, tier: str | None = None, thread: str | None = None
+    store: MemoryStore,
+    user: str,
+    *,
+    tier: str | None = None,
+    tier_id: str | None = None,
+    thread: str | None = None,
 ) -> str | None:
     """Say under which of these names nothing is stored; None if something is under each. Only this user's rows are read.
 
@@ -181,8 +186,11 @@ def missing_name(
     scope = Scope(user)
     if not store.count(scope, ANY_STATE):
         return f"there are no memories of a user {user!r} in this database"
-    if tier is not None and not store.count(scope, {**ANY_STATE, "tier": tier}):
-        return f"the user {user!r} has no memories in a tier {tier!r}"
-    if thread is not None and not store.count(scope, {**ANY_STATE, "thread_id": thread}):
-        return f"the user {user!r} has no memories of a conversation {thread!r}"
+    for named, place in (
+        ({"tier": tier}, f"in a tier {tier!r}"),
+        ({"tier": tier, "tier_id": tier_id}, f"in a {tier} {tier_id!r}"),
+        ({"thread_id": thread}, f"of a conversation {thread!r}"),
+    ):
+        if None not in named.values() and not store.count(scope, {**ANY_STATE, **named}):
+            return f"the user {user!r} has no memories {place}"
     return None

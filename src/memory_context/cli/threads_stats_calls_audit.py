@@ -22,7 +22,7 @@ from memory_context.cli.command_output import (
     table,
 )
 from memory_context.cli.completion import complete_keys
-from memory_context.cli.filter_options import moment
+from memory_context.cli.filter_options import period
 from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
 from memory_context.model.scope import Scope
 
@@ -252,8 +252,7 @@ def audit(
             user_id,
             key=key,
             action=action,
-            since=moment(since) if since else None,
-            until=moment(until) if until else None,
+            **period(since, until),
         )
         found = list(
             islice(entries, limit + 1)

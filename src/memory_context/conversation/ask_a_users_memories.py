@@ -68,7 +68,7 @@ class MemoryReader:
                 f"a question is about {MOST_MEMORIES} memories at most, not {len(keys)}"
             )
         redactor = self.manager.redactor
-        question = question if redactor is None else redactor.words(question)
+        question = redactor.words(question) if redactor else question
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             items = [self._read(key) for key in keys]

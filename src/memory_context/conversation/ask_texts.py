@@ -198,14 +198,16 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
     if not isinstance(text, str):
         raise InvalidArgumentError(f"{item.memory_key} is binary content, which no model reads")
     parts = list[TextPart]()
-    header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
-    first = counted = 0
+    heading = text[: end_of_header(text, 0, len(text))]
+    header = heading.partition("\n")[0]
+    number = 1
+    counted = 0
     for start, stop in _spans(text):
-        first += text.count("\n", counted, start)
+        number += text.count("\n", counted, start)
         counted = start
-        lines = text[start:stop].removesuffix("\n").split("\n")
-        above = header if start else ""
-        parts.append(TextPart(item.memory_key, first + 1, tuple(lines), above))
+        part = text[start:stop]
+        lines = part.removesuffix("\n").split("\n")
+        parts.append(TextPart(item.memory_key, number, tuple(lines), header if start else ""))
     return parts
 
 
@@ -223,9 +225,10 @@ def _spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, stop))
         if stop == len(text):
             break
-        torn = text.rfind("\n", 0, record_at(text, stop, stop).start) + 1
-        is_near = start < torn < stop and stop - torn <= LONGEST_TORN
-        start = torn if is_near else stop
+        record = record_at(text, stop, stop)
+        torn = text.rfind("\n", 0, record.start) + 1
+        is_near = stop - torn <= LONGEST_TORN
+        start = torn if start < torn < stop and is_near else stop
     return spans
 
 
@@ -235,7 +238,8 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     Where there is no such word, all parts in their order.
     """
     wanted = set(analyze(question).counts)
-    held = [wanted & set(analyze("\n".join(part.lines)).counts) for part in parts]
+    texts = ("\n".join(part.lines) for part in parts)
+    held = [wanted.intersection(analyze(text).counts) for text in texts]
     holders = Counter(chain.from_iterable(held))
     rarity = {
         word: math.log(len(parts) / count)
@@ -288,12 +292,13 @@ class _Asking:
         answered = zip(parts, tasks, strict=False)
         found = [(part, task.result()) for part, task in answered if task not in late]
         found.sort(key=lambda pair: (pair[0].key, pair[0].first))
-        return [finding for _, finding in found if finding is not None]
+        return [finding for _, finding in found if finding]
 
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:
             try:
-                return finding_in(await self._call(prompts.ASK_SYSTEM, prompt), part)
+                given = await self._call(prompts.ASK_SYSTEM, prompt)
+                return finding_in(given, part)
             except Exception as error:  # noqa: BLE001 - whatever a client raises, or a model writes
                 events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
                 return None
@@ -308,7 +313,8 @@ class _Asking:
         prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
         try:
             call = self._call(prompts.ASK_MERGE_SYSTEM, prompt)
-            return (await asyncio.wait_for(call, seconds_left)).strip() or together
+            answer = await asyncio.wait_for(call, seconds_left)
+            return answer.strip() or together
         except Exception as error:  # noqa: BLE001 - as above
             events.ASK_FAILED.log(error, memory_key="", line=0)
             return together
@@ -322,7 +328,7 @@ class _Asking:
 
 def _with_quotations(finding: Finding) -> str:
     quoted = [f"{one.key} line {one.line}: {one.text}" for one in finding.quotations]
-    return finding.text + "\n" + "\n".join(quoted)
+    return "\n".join([finding.text, *quoted])
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
@@ -341,8 +347,9 @@ def finding_in(given: str, part: TextPart) -> Finding:
     claimed = elements_of(fields.get("quotes"))
     checked = [checked_quotation(quote, part) for quote in claimed]
     quotations = [quotation for quotation in checked if quotation]
+    dropped = len(claimed) - len(quotations)
     text = str(fields["answer"] or "").strip()
-    return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), len(claimed) - len(quotations))
+    return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), dropped)
 
 
 def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
@@ -361,8 +368,8 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     pattern = _whole_words(words)
     starts = list[int]()
     for index, first_line in enumerate(part.lines):
-        window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
-        found = pattern.search(window)
+        around = part.lines[index : index + LINES_AROUND]
+        found = pattern.search(_plain(" ".join(around)))
         if found and found.start() < len(_plain(first_line)):
             starts.append(index)
     if not starts:
@@ -378,8 +385,12 @@ def _whole_words(words: str) -> re.Pattern[str]:
 
     Only Latin letters and digits at their ends are checked: Chinese has no blanks to tell words apart.
     """
-    before = r"(?<![0-9A-Za-z])" if words[0].isascii() and words[0].isalnum() else ""
-    behind = r"(?![0-9A-Za-z])" if words[-1].isascii() and words[-1].isalnum() else ""
+    before = ""
+    if words[0].isascii() and words[0].isalnum():
+        before = r"(?<![0-9A-Za-z])"
+    behind = ""
+    if words[-1].isascii() and words[-1].isalnum():
+        behind = r"(?![0-9A-Za-z])"
     return re.compile(before + re.escape(words) + behind)
 
 

@@ -66,7 +66,9 @@ def check_limit(max_tokens: object) -> None:
     if max_tokens is None:
         return
     is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
-    error = BudgetTooSmallError if is_small else InvalidArgumentError
+    error = InvalidArgumentError
+    if is_small:
+        error = BudgetTooSmallError
     check_whole("max_tokens", max_tokens, LEAST_LIMIT, unit=" of tokens", error=error)
 
 
@@ -90,14 +92,13 @@ def plan(
         recall -= 1
     before = [0, *accumulate(tokens)]
 
-    def remaining(end: int) -> int:
-        return before[-1] - (before[end] - before[head]) + note
-
     ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= question]
     for end in ends:
+        cut = before[end] - before[head]
+        remaining = before[-1] - cut + note
         # What was recalled for the question goes only to get below the limit, not to reach the low-water mark.
-        spares_recall = end == recall and remaining(end) <= limit
-        if spares_recall or remaining(end) <= limit * LOW_WATER:
+        spares_recall = end == recall and remaining <= limit
+        if spares_recall or remaining <= limit * LOW_WATER:
             return head, _end_of_turn(messages, end, ends, before)
     # A single message is not worth a note.
     if not ends or ends[-1] - head <= 1:
@@ -116,8 +117,9 @@ def _end_of_turn(
         begins_turn = messages[later].is_question or messages[later].is_a("recall")
         if later >= end and begins_turn:
             rest = before[later] - before[end]
-            is_short = rest <= before[-1] * SHORT_REST
-            return later if is_short else end
+            if rest <= before[-1] * SHORT_REST:
+                return later
+            break
     return end
 
 
@@ -131,13 +133,13 @@ def _head(messages: Sequence[Message], tokens: Sequence[int], longest_answer: in
     for index, message in enumerate(messages):
         if message.is_question:
             answer = index + 1
-            is_answered = answer < len(messages) and messages[answer].role == "assistant"
+            is_answered = answer < len(messages) and messages[answer].is_reply
             if is_answered and not messages[answer].calls and tokens[answer] <= longest_answer:
                 return answer + 1
             return answer
-        if message.role != "system" and not message.is_ours:
+        if not message.is_system and not message.is_ours:
             break
-        if index == system and (message.role == "system" or message.is_a("layer")):
+        if index == system and (message.is_system or message.is_a("layer")):
             system += 1
     return system
 
@@ -173,11 +175,13 @@ class Compactor:
         ) as compacting:
             # What is cut off may hold the output that a later one only refers to.
             whole = self.folder.with_missing_previews(messages, seen, is_cut=True)
-            compacted = self._with_folded_calls(self._cut(whole, self._tokens(whole), seen))
+            compacted = self._cut(whole, self._tokens(whole), seen)
+            compacted = self._with_folded_calls(compacted)
             compacted = self._squeezed(compacted)
             saved = sum(tokens) - sum(self._tokens(compacted))
             is_changed = compacted != messages
-            compacting.note(tokens=saved, outcome="compacted" if is_changed else "kept")
+            outcome = "compacted" if is_changed else "kept"
+            compacting.note(tokens=saved, outcome=outcome)
         if is_changed:
             self.folder.fail_open.stats.add(compactions=1, tokens_compacted=saved)
         return compacted
@@ -217,11 +221,12 @@ class Compactor:
         oldest = messages[begin:end]
         after = messages[end:]
         kept = [message for message in oldest if message in stay]
-        room = self.limit - note_tokens - sum(sizes[message.id] for message in (*before, *after))
+        size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
-        for message in [message for message in kept if message.role == "system"]:
-            if sum(sizes[message.id] for message in kept) > room:
+        for message in list(kept):
+            if message.is_system and size > self.limit:
                 kept.remove(message)
+                size -= sizes[message.id]
         replaced = [message for message in oldest if message not in kept]
         stored = _to_store(replaced)
         if not stored:
@@ -234,7 +239,8 @@ class Compactor:
         keys = self.folder.manager.known_keys(keys)
         is_explained = any(message.known.instructs for message in rest)
         instructs = self.folder.policy.instructions and not is_explained
-        return [*before, self._note(replaced, stored, keys, instructs=instructs), *kept, *after]
+        note = self._note(replaced, stored, keys, instructs=instructs)
+        return [*before, note, *kept, *after]
 
     def _standing_budget(self) -> int:
         return min(STANDING_TOKENS, self.limit // STANDING_SHARE)
@@ -262,6 +268,7 @@ class Compactor:
         redaction = manager.redaction()
         stored = [_redacted(message, redaction) for message in stored]
         tags = self.folder.secret_tags(messages)
+        facts = [message.known.to_json() for message in stored]
         with self.folder.fail_open.writing():
             item = manager.remember(
                 as_lines(stored),
@@ -269,45 +276,54 @@ class Compactor:
                 CONVERSATION,
                 source=CONVERSATION,
                 tags=tags,
-                metadata={"keys": keys, "facts": [message.known.to_json() for message in stored]},
+                metadata={"keys": keys, "facts": facts},
                 redaction=redaction,
                 origin=self.folder.origin_of(messages),
             )
-        listed = _newest(keys, LISTED_CHARACTERS, len)
-        said = standing_words(stored)
-        standing = within_budget(said, self._standing_budget(), manager.counter.count)
         lines = [
             prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),
             *self._preview(stored),
-            prompts.STANDING.format(said=quoted(" / ".join(standing))) if standing else "",
-            prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
-            prompts.ABOUT_REFERENCES if instructs else "",
         ]
-        facts = MessageFacts(
+        said = standing_words(stored)
+        standing = within_budget(said, self._standing_budget(), manager.counter.count)
+        if standing:
+            words = quoted(" / ".join(standing))
+            lines.append(prompts.STANDING.format(said=words))
+        listed = _newest(keys, LISTED_CHARACTERS, len)
+        if listed:
+            lines.append(prompts.SWALLOWED.format(keys=", ".join(listed)))
+        if instructs:
+            lines.append(prompts.ABOUT_REFERENCES)
+        replaced = list[str]()
+        for message in messages:
+            # An earlier note that is compacted hands on the ids of the messages that it stood for.
+            replaced += [*message.known.replaced, message.id]
+        known = MessageFacts(
             kind="compaction",
             lines=dict.fromkeys((*keys[-KEPT_REFERENCES:], item.memory_key), ()),
             trusted=tuple(trusted_keys(messages, [item.memory_key])),
             stands_for=item.memory_key,
-            # An earlier note that is compacted hands on the ids of the messages that it stood for.
-            replaced=tuple(id_ for one in messages for id_ in (*one.known.replaced, one.id)),
+            replaced=tuple(replaced),
             instructs=instructs,
             standing=tuple(standing),
         )
-        return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
+        return own_message(self.new_id(), "\n".join(filter(None, lines)), known)
 
     def _preview(self, stored: Sequence[Message]) -> Iterator[str]:
         """Yield who said what; then as many of the newest tools' results as the rest of the budget pays for."""
         manager = self.folder.manager
         budget = self._preview_budget()
         count = manager.counter.count
-        results = [message for message in stored if message.role == "tool"]
-        said = "\n".join(_said(message for message in stored if message.role != "tool"))
+        said = _said(message for message in stored if not message.is_result)
+        results = list(_said(message for message in stored if message.is_result))
         # The tools' results come last, and have at least a third of the preview.
-        share = budget * 2 // 3 if results else budget
-        shown = excerpt(said, "", share, count).text
+        share = budget
+        if results:
+            share = budget * 2 // 3
+        shown = excerpt("\n".join(said), "", share, count).text
         yield shown
-        yield "\n".join(_newest(list(_said(results)), budget - count(shown), count))
+        yield "\n".join(_newest(results, budget - count(shown), count))
 
     def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with references in place of large arguments of answered calls.
@@ -315,13 +331,11 @@ class Compactor:
         A compaction changes the prefix that a provider has cached anyway, so this costs nothing more.
         """
         answered = {message.answers for message in messages}
-        due = [
-            index
-            for index, message in enumerate(messages)
-            if message.calls
-            and answered.issuperset(call.id for call in message.calls)
-            and saved_by_folding(message, self.folder)
-        ]
+        due = list[int]()
+        for index, message in enumerate(messages):
+            calls = {call.id for call in message.calls}
+            if calls and calls <= answered and saved_by_folding(message, self.folder):
+                due.append(index)
         return fold_what_was_read(messages, due, self.folder)
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
@@ -363,7 +377,7 @@ def _exempt(messages: Sequence[Message]) -> list[Message]:
     has_begun = False
     for message in messages:
         has_begun = has_begun or message.is_question
-        if message.role != "system":
+        if not message.is_system:
             continue
         if not has_begun:
             at_beginning.add(message.text)
@@ -381,11 +395,8 @@ def _to_store(messages: Sequence[Message]) -> list[Message]:
     stored = list[Message]()
     for message in messages:
         if message.is_a("compaction"):
-            ref = next(
-                ref
-                for ref in MemoryRef.find_all(message.text)
-                if ref.key == message.known.stands_for
-            )
+            refs = MemoryRef.find_all(message.text)
+            ref = next(ref for ref in refs if ref.key == message.known.stands_for)
             stored.append(message.with_texts({0: ref.render()}))
         elif not message.is_ours:
             stored.append(message)
@@ -430,7 +441,7 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
         if message.calls:
             names = dict.fromkeys(call.name for call in message.calls)
             said = f"calls {', '.join(names)}"
-        elif message.role == "tool":
+        elif message.is_result:
             said = _given(message)
         else:
             said = " ".join(message.text.split())[:SAID_CHARACTERS]
@@ -439,11 +450,12 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
 
 def _given(message: Message) -> str:
     """Return the beginning of a tool's result; of a folded result, its reference with a short description."""
-    ref = next(iter(MemoryRef.find_all(message.text)), None)
+    refs = MemoryRef.find_all(message.text)
     # One of the user's redaction patterns may have removed the reference itself.
-    if ref is None or not message.known.folded:
+    if not refs or not message.known.folded:
         return " ".join(message.text.split())[:GIVEN_CHARACTERS]
-    return replace(ref, description=one_line(ref.description, SHORT_DESCRIPTION)).render()
+    short = one_line(refs[0].description, SHORT_DESCRIPTION)
+    return replace(refs[0], description=short).render()
 
 
 def _description(messages: Sequence[Message]) -> str:
@@ -469,19 +481,20 @@ def uncompacted(
         StateError: *item* holds no messages, or its reference does not stand here.
     """
     key = item.memory_key
-    notes = [index for index, message in enumerate(messages) if message.is_a("compaction")]
-    index = next((one for one in notes if messages[one].known.stands_for == key), None)
-    if item.memory_type != CONVERSATION or index is None:
+    notes = dict[str | None, int]()
+    for index, message in enumerate(messages):
+        if message.is_a("compaction"):
+            notes.setdefault(message.known.stands_for, index)
+    if item.memory_type != CONVERSATION or key not in notes:
         raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
+    restored = list[Message]()
     try:
         known = map(MessageFacts.from_json, item.content_metadata["facts"])
-        restored = [
-            replace(message, id=new_id(), facts=facts)
-            for message, facts in zip(from_lines(item.text), known, strict=True)
-        ]
+        for message, facts in zip(from_lines(item.text), known, strict=True):
+            restored.append(replace(message, id=new_id(), facts=facts))
     # From JSON, from pydantic, or because somebody else wrote the record.
     except (ValueError, LookupError, TypeError) as error:
         raise StateError(
             f"the memory {key!r} does not hold the messages that were stored there"
         ) from error
-    return index, restored
+    return notes[key], restored

@@ -22,7 +22,6 @@ from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.late_folds import due_messages, fold_what_was_read
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
-    NO_FACTS,
     FunctionCall,
     Message,
     MessageFacts,
@@ -89,7 +88,7 @@ class ConversationSettings:
         part = self.max_tokens // 4
         fold = replace(self.fold, max_threshold=max(LEAST_THRESHOLD, part))
         object.__setattr__(self, "fold", fold)
-        if self.recall is not None:
+        if self.recall:
             recall = replace(
                 self.recall,
                 expansion_budget=min(self.recall.expansion_budget, part),
@@ -100,10 +99,12 @@ class ConversationSettings:
     @property
     def light_model(self) -> LightModel | None:
         """Return the judge if it is a model that can answer `ask_memory`; None if it is not, or `asks` is off."""
-        if self.recall is None or not self.recall.asks:
+        if not self.recall or not self.recall.asks:
             return None
         judge: object = self.recall.judge
-        return judge if isinstance(judge, LightModel) else None
+        if isinstance(judge, LightModel):
+            return judge
+        return None
 
     def new_cache(self, manager: MemoryManager) -> ConversationCache:
         """Return the cache for a conversation that this process has not seen before."""
@@ -166,7 +167,7 @@ class Conversation:
         taken = await off_loop(self.folder.take_in, messages, before)
         self.fail_open.stats.add(messages=1)
         for message in taken:
-            if message.role == "assistant":
+            if message.is_reply:
                 await self.hear(message, before, facts)
         return taken
 
@@ -177,23 +178,27 @@ class Conversation:
 
         An agent that called this one as a tool may pass on those references too.
         """
-        named = {ref.key for text in said.texts.values() for ref in MemoryRef.find_all(text)}
+        user_id = self.manager.scope.user_id
+        texts = said.texts.values()
+        named = {ref.key for text in texts for ref in MemoryRef.find_all(text)}
         if named:
             named.intersection_update(trusted_keys(before, facts.trusted))
-            tell_caller(self.manager.scope.user_id, named)
-            for text in said.texts.values():
-                note_said(self.manager.scope.user_id, text, named)
+            tell_caller(user_id, named)
+            for text in texts:
+                note_said(user_id, text, named)
         asked_again = _asked_again(said, before)
         if asked_again:
             self.fail_open.stats.add(asked_again=asked_again)
-        layer, used = self.cache.layer, self.cache.used
-        if layer is None:
+        layer = self.cache.layer
+        if not layer:
             return
-        texts = list(said.billed())
-        if used is None or not layer.package.used(*texts) <= used:
-            record = partial(ContextAssembler(self.manager).record, layer.package, *texts)
-            recorded = await off_loop(self.fail_open.run, record)
-            self.cache.used = used if recorded is None else recorded
+        words = list(said.billed())
+        known = self.cache.used
+        if known is None or not layer.package.used(*words) <= known:
+            assembler = ContextAssembler(self.manager)
+            used = await off_loop(self.fail_open.run, assembler.record, layer.package, *words)
+            if used is not None:
+                self.cache.used = used
 
     async def before_model(
         self,
@@ -220,7 +225,9 @@ class Conversation:
         """
         user_id = self.manager.scope.user_id
         facts.check_owner(user_id)
-        run_id = notes.run_id if notes else None
+        run_id = None
+        if notes:
+            run_id = notes.run_id
         shown_before = messages[:seen]
         kept = without_notes_of_other_runs(messages, run_id)
         seen = len(without_notes_of_other_runs(shown_before, run_id))
@@ -233,7 +240,7 @@ class Conversation:
         prompt = self.with_instructions(prompt, unchanged)
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
-        if notes is not None:
+        if notes:
             prompt = await self._with_notes(prompt, notes, seen)
         if self.settings.max_tokens is not None:
             compactor = Compactor(self.folder, self.settings.max_tokens, self.new_id)
@@ -244,8 +251,9 @@ class Conversation:
         trusted = trusted_keys(prompt, facts.trusted)
         said = self._said_by_others(messages, trusted)
         # Most agents hear nothing from other agents, and need not look into the store.
-        heard = await off_loop(self._generated_among, said) if said else ()
-        return prompt, replace(facts, trusted=(*trusted, *heard))
+        if said:
+            trusted += await off_loop(self._generated_among, said)
+        return prompt, replace(facts, trusted=tuple(trusted))
 
     def _said_by_others(
         self, messages: Sequence[Message], trusted: Sequence[str]
@@ -257,8 +265,11 @@ class Conversation:
         user_id = self.manager.scope.user_id
         said = dict[str, set[str]]()
         for message in messages:
-            for text in message.texts.values() if message.role == "assistant" else ():
-                if keys := said_here(user_id, text).difference(trusted):
+            if not message.is_reply:
+                continue
+            for text in message.texts.values():
+                keys = said_here(user_id, text).difference(trusted)
+                if keys:
                     said[text] = keys
         return said
 
@@ -275,17 +286,24 @@ class Conversation:
         call = model_call(shown_before, prompt, self.cache.ledger)
         fold = self.settings.fold
         if fold.record_prompts:
-            call = replace(call, prompt=fold.redacted(as_lines(prompt)))
-        self.manager.note_call(redacted_call(call, self.manager.redaction()))
+            lines = as_lines(prompt)
+            call = replace(call, prompt=fold.redacted(lines))
+        redaction = self.manager.redaction()
+        self.manager.note_call(redacted_call(call, redaction))
 
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]
     ) -> Message:
         """Return *output* as it will be shown once its message comes. Store failures do not raise."""
-        words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
+        words = ""
+        for message in reversed(before):
+            if message.is_reply:
+                words = message.text
+                break
         calls = () if arguments is None else (FunctionCall("", output.source, arguments),)
         call = Message(output.id, "assistant", "", {0: words}, calls)
-        [taken] = self.folder.take_in([replace(output, answers="")], [*before, call])
+        answer = replace(output, answers="")
+        [taken] = self.folder.take_in([answer], [*before, call])
         if taken.known.folded:
             self.cache.made[hash_content(taken.text)] = taken.known
         return taken
@@ -337,24 +355,23 @@ class Conversation:
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
         recall = self.settings.recall
-        position = next((i for i, one in enumerate(messages) if one.role != "system"), None)
+        position = next((i for i, one in enumerate(messages) if not one.is_system), None)
         if recall is None or recall.user_layer_tokens == 0 or position is None:
             return messages
         if any(message.is_a("layer") for message in messages):
             return messages
         task = next((message.text for message in messages if message.is_question), "")
-        layer = await off_loop(
-            self.fail_open.run,
-            partial(user_layer, returning=self.named_thread),
-            ContextAssembler(self.manager, require_confirmed=self.settings.require_confirmed),
-            task,
-            recall.user_layer_tokens,
-        )
-        if layer is None:
+        confirmed = self.settings.require_confirmed
+        assembler = ContextAssembler(self.manager, require_confirmed=confirmed)
+        assembled = partial(user_layer, assembler, task, returning=self.named_thread)
+        layer = await off_loop(self.fail_open.run, assembled, recall.user_layer_tokens)
+        if not layer:
             return messages
-        self.cache.layer, self.cache.used = layer, None
+        self.cache.layer = layer
+        self.cache.used = None
+        text = self.settings.fold.redacted(layer.text)
         facts = MessageFacts(kind="layer", trusted=layer.keys)
-        return self._inserted(messages, position, self.settings.fold.redacted(layer.text), facts)
+        return self._inserted(messages, position, text, facts)
 
     def _inserted(
         self, messages: list[Message], position: int, text: str, facts: MessageFacts
@@ -368,30 +385,34 @@ class Conversation:
     ) -> tuple[list[Message], ConversationFacts]:
         """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
         recall = self.settings.recall
-        if recall is None or not recall.expansion_budget:
+        if not recall or not recall.expansion_budget:
             return messages, facts
         question = newest_question(messages, seen, facts.undecided, results=recall.results)
-        if question is None:
+        if not question:
             return messages, facts
         position = recall_position(messages, seen)
         if position is None:
             return messages, replace(facts, undecided=question.id)
         judge = self.cache.bounded_judge
-        judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
+        judge.calls = facts.judge_calls
+        judge.tokens = facts.judge_tokens
         request = recall_request(question, messages, seen)
         found = await self.recaller().recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
-        if found is None:
+        if not found:
             return messages, facts
         # A key that a person names is opened, but not trusted: any text may have led the person to name it.
         trusted = tuple(key for key in found.ranges if key not in request.named)
         known = MessageFacts(kind="recall", lines=found.ranges, trusted=trusted)
-        return self._inserted(messages, position, found.text, known), facts
+        recalled = self._inserted(messages, position, found.text, known)
+        return recalled, facts
 
     def recaller(self) -> Recaller:
         """Return the recaller for this conversation."""
         recall = self.settings.recall
-        budget = recall.expansion_budget if recall else 0
+        budget = 0
+        if recall:
+            budget = recall.expansion_budget
         shown = RecalledText(self.manager, budget, self.settings.fold.redacted)
         return Recaller(self.manager, self.fail_open, self.cache.bounded_judge, shown, self.log)
 
@@ -402,13 +423,16 @@ class Conversation:
         position = recall_position(messages, seen)
         if position is None:
             return messages
-        noting = (message.known for message in reversed(messages) if message.is_a("notes"))
-        shown = next(noting, NO_FACTS).noted
+        shown: Mapping[str, str] = {}
+        for message in messages:
+            if message.is_a("notes"):
+                shown = message.known.noted
         look = partial(unseen_notes, require_confirmed=self.settings.require_confirmed)
         noted = await off_loop(self.fail_open.run, look, notes, shown)
-        if noted is None:
+        if not noted:
             return messages
-        self.fail_open.stats.add(tokens_noted=self.manager.counter.count(noted.text))
+        tokens = self.manager.counter.count(noted.text)
+        self.fail_open.stats.add(tokens_noted=tokens)
         return self._inserted(messages, position, noted.text, noted.known)
 
 
@@ -420,17 +444,20 @@ def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None)
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:
     """Return *messages* without recalls for a question that waits for its answer again: a host may have edited it."""
-    answered = max((i for i, one in enumerate(messages) if one.role == "assistant"), default=-1)
-    waiting = max(seen, answered + 1)
-    return [*messages[:waiting], *(one for one in messages[waiting:] if not one.is_a("recall"))]
+    answered = seen
+    for index, message in enumerate(messages[seen:], seen):
+        if message.is_reply:
+            answered = index + 1
+    waiting = [message for message in messages[answered:] if not message.is_a("recall")]
+    return [*messages[:answered], *waiting]
 
 
 def _asked_again(said: Message, before: Sequence[Message]) -> int:
     """Return how many texts that were folded right before *said* it reads: the model could not do without them."""
-    reading = [call.arguments for call in said.calls if call.name == RETRIEVE]
+    reading = "\n".join(call.arguments for call in said.calls if call.name == RETRIEVE)
     asked = set[str]()
     for message in reversed(before):
-        if message.role == "assistant" or not reading:
+        if message.is_reply or not reading:
             break
-        asked.update(key for key in message.keys_of_outputs if any(key in text for text in reading))
+        asked.update(key for key in message.keys_of_outputs if key in reading)
     return len(asked)

@@ -57,7 +57,8 @@ class HeldConversation:
             stats: The counters to add to; new ones by default.
             named_thread: Whether its owner has named the thread; False for a generated name.
         """
-        fail_open, cache = FailOpen(stats or ContextStats()), settings.new_cache(manager)
+        fail_open = FailOpen(stats or ContextStats())
+        cache = settings.new_cache(manager)
         return cls(Conversation(manager, settings, fail_open, cache, named_thread=named_thread))
 
     async def take_in(self, messages: Sequence[Message]) -> None:

@@ -114,7 +114,8 @@ class HostedConversations:
         Raises:
             InvalidArgumentError: No light model is at hand.
         """
-        model, recall = self.settings.light_model, self.settings.recall
+        model = self.settings.light_model
+        recall = self.settings.recall
         if model is None or recall is None:
             raise InvalidArgumentError(
                 "ask_memory needs a light model: model_client=, model= or a judge that is one"
@@ -208,7 +209,7 @@ class HostOfConversations:
         """
         owner = self._hosted.named_thread(user_id, thread_id)
         stats = self._hosted.fail_open.stats
-        return stats.snapshot() if owner is None else stats_of_thread(stats, owner)
+        return stats_of_thread(stats, owner) if owner else stats.snapshot()
 
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None
@@ -220,8 +221,9 @@ class HostOfConversations:
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
-        owner, log = self._hosted.named_thread(user_id, thread_id), self._hosted.log
-        return Decisions(log.newest) if owner is None else log.of_thread(owner)
+        owner = self._hosted.named_thread(user_id, thread_id)
+        log = self._hosted.log
+        return log.of_thread(owner) if owner else Decisions(log.newest)
 
     def close(self) -> None:
         """Release the store's connections, unless the store is the caller's. This object may be used again."""

@@ -61,8 +61,10 @@ class FoldedMessage:
 
     def instead_of(self, message: Message) -> Message:
         """Return *message* as it is shown."""
-        calls = self.calls or message.calls
-        return replace(message.with_texts(self.texts, self.facts), calls=calls).with_facts_in_it()
+        shown = message.with_texts(self.texts, self.facts)
+        if self.calls:
+            shown = replace(shown, calls=self.calls)
+        return shown.with_facts_in_it()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,9 @@ class DecisionNote:
 
     def after(self, earlier: DecisionNote) -> DecisionNote:
         """Return this note merged with an earlier one. Text that agents side by side both brought back counts once."""
-        inserted = {(one.before, one.text): one for one in (*earlier.inserted, *self.inserted)}
+        inserted = dict[tuple[str, str], InsertedMessage]()
+        for one in (*earlier.inserted, *self.inserted):
+            inserted[one.before, one.text] = one
         folded = {**earlier.folded, **self.folded}
         trusted = dict.fromkeys((*earlier.facts.trusted, *self.facts.trusted))
         facts = replace(self.facts, trusted=tuple(trusted))
@@ -116,7 +120,9 @@ def as_shown(
         note: What was decided so far.
         first_unseen: The index of the first one of *held* that no model has seen; None if it has seen none.
     """
-    replaced = {id_ for one in note.inserted for id_ in one.facts.replaced}
+    replaced = set[str]()
+    for one in note.inserted:
+        replaced.update(one.facts.replaced)
     current = [one for one in note.inserted if one.id not in replaced]
     # A compaction may have ended at a message before which something was recalled earlier.
     current.sort(key=lambda one: _ORDER.get(one.facts.kind, len(_ORDER)))
@@ -127,7 +133,7 @@ def as_shown(
     shown = list[Message]()
     seen = 0
     for index, message in enumerate(held):
-        if message.role != "system":
+        if not message.is_system:
             shown += orphaned
             orphaned = []
         if index == first_unseen:
@@ -136,7 +142,9 @@ def as_shown(
         if message.id not in replaced:
             folded = note.folded.get(message.id)
             shown.append(folded.instead_of(message) if folded else message)
-    return shown, len(shown) if first_unseen == len(held) else seen
+    if first_unseen == len(held):
+        seen = len(shown)
+    return shown, seen
 
 
 def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
@@ -146,27 +154,31 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
     and the notes on compactions, without which nothing leads to the stored text. If the host holds neither an answer
     nor a summary, the thread begins again, without these.
     """
-    if not any(message.role == "assistant" or message.is_summary for message in held):
+    if not any(message.is_reply or message.is_summary for message in held):
         return []
     ids = {message.id for message in held}
-    lost = [one for one in inserted if one.before not in ids]
-    return [one.message for one in lost if one.facts.kind in ("layer", "compaction")]
+    orphaned = list[Message]()
+    for one in inserted:
+        if one.before not in ids and one.facts.kind in _ORDER:
+            orphaned.append(one.message)
+    return orphaned
 
 
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:
     """Return the decisions behind *edits*, without the texts and calls that messages in *held* have already."""
     held_by_id = {message.id: message for message in held}
-    inserted = [
-        InsertedMessage(one.id, before, one.text, one.known)
-        for before, messages in edits.inserted.items()
-        for one in messages
-    ]
+    inserted = list[InsertedMessage]()
+    for before, messages in edits.inserted.items():
+        for one in messages:
+            inserted.append(InsertedMessage(one.id, before, one.text, one.known))
     folded = dict[str, FoldedMessage]()
     for message_id, message in edits.changed.items():
-        old = held_by_id.get(message_id, replace(message, texts={}, calls=()))
-        texts = {
-            place: text for place, text in message.texts.items() if old.texts.get(place) != text
-        }
-        calls = () if old.calls == message.calls else message.calls
+        texts = message.texts
+        calls = message.calls
+        old = held_by_id.get(message_id)
+        if old:
+            texts = {place: text for place, text in texts.items() if old.texts.get(place) != text}
+            if old.calls == calls:
+                calls = ()
         folded[message_id] = FoldedMessage(texts, message.known, calls)
     return DecisionNote(facts, tuple(inserted), folded)

@@ -122,9 +122,24 @@ class Message:
         return self.role == "user" and self.source != MEMORY_SOURCE
 
     @property
+    def is_system(self) -> bool:
+        """Return whether it instructs the model."""
+        return self.role == "system"
+
+    @property
+    def is_reply(self) -> bool:
+        """Return whether a model wrote it."""
+        return self.role == "assistant"
+
+    @property
+    def is_result(self) -> bool:
+        """Return whether a tool returned it."""
+        return self.role == "tool"
+
+    @property
     def is_foldable(self) -> bool:
         """Return whether its texts may be folded: those of persons, other agents and tools."""
-        return self.is_question or self.role == "tool"
+        return self.is_question or self.is_result
 
     @property
     def is_typed(self) -> bool:
@@ -157,20 +172,19 @@ class Message:
 
         Others may change a message whose facts are kept: a middleware may replace a folded result.
         """
-        facts = self.known
+        known = self.known
         keys = named_keys([self])
-        facts = replace(
-            facts,
-            lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-            folded=tuple(place for place in facts.folded if leading_key(self.texts.get(place, ""))),
-            trusted=tuple(key for key in facts.trusted if key in keys),
-        )
+        lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
+        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
+        trusted = [key for key in known.trusted if key in keys]
+        facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 
     @property
     def keys_of_outputs(self) -> list[str]:
         """Return the keys of its texts that were folded."""
-        return list(filter(None, (leading_key(self.texts[place]) for place in self.known.folded)))
+        folded = [self.texts[place] for place in self.known.folded]
+        return list(filter(None, map(leading_key, folded)))
 
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""
@@ -179,9 +193,11 @@ class Message:
 
 def _is_picture(other: object) -> bool:
     """Return whether a part that is not text is an image: base64 text in AutoGen, elsewhere an object with a type."""
-    names = ("type", "media_type", "mime_type")
+    if isinstance(other, str):
+        return True
     fields = members_of(other)
-    return isinstance(other, str) or any("image" in str(fields.get(name)) for name in names)
+    kinds = map(fields.get, ("type", "media_type", "mime_type"))
+    return any("image" in str(kind) for kind in kinds)
 
 
 NO_FACTS = MessageFacts()
@@ -196,10 +212,9 @@ def own_message(message_id: str, text: str, facts: MessageFacts) -> Message:
 
 def as_lines(messages: Iterable[Message]) -> str:
     """Return *messages* as JSON lines, without their ids and facts."""
-    hidden = {"id", "facts"}
     lines = list[str]()
     for message in messages:
-        shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
+        shown = _MESSAGE.dump_python(message, exclude={"id", "facts"}, exclude_defaults=True)
         # Lists instead of objects with places as keys: a redactor of numbers would remove the keys.
         shown["texts"] = _listed(message.texts)
         if message.others:
@@ -210,7 +225,8 @@ def as_lines(messages: Iterable[Message]) -> str:
 
 
 def _listed(by_place: Mapping[int, Any]) -> list[Any]:
-    return [by_place.get(place) for place in range(max(by_place, default=-1) + 1)]
+    last = max(by_place, default=-1)
+    return [by_place.get(place) for place in range(last + 1)]
 
 
 def from_lines(text: str) -> list[Message]:
@@ -225,7 +241,8 @@ def from_lines(text: str) -> list[Message]:
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
             stored[name] = {place: value for place, value in listed if value is not None}
-        messages.append(_MESSAGE.validate_python({**stored, "id": ""}))
+        stored["id"] = ""
+        messages.append(_MESSAGE.validate_python(stored))
     return messages
 
 
@@ -234,7 +251,8 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
     references = dict[str, Ranges]()
     for message in messages:
         for key, ranges in message.known.lines.items():
-            references[key] = (*references.get(key, ()), *ranges)
+            earlier = references.get(key, ())
+            references[key] = (*earlier, *ranges)
     return references
 
 
@@ -275,7 +293,7 @@ def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
     waiting = list[Message]()
     for message in prompt:
         old = unmatched.pop(message.id, None)
-        if old is None:
+        if not old:
             waiting.append(message)
             continue
         if waiting:

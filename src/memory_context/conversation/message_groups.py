@@ -34,7 +34,7 @@ def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
         message = messages[index]
         if message.answers is not None:
             answered.add(message.answers)
-        elif any(call.id not in answered for call in message.calls):
+        elif {call.id for call in message.calls} - answered:
             return index
     return None
 
@@ -52,11 +52,13 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
         waiting |= expected[index]
         if message.answers is not None:
             waiting.discard(message.answers)
-        is_last = index + 1 == len(messages)
-        is_answered_next = not is_last and messages[index + 1].answers is not None
-        if is_last or not (waiting or is_answered_next):
-            found.append((start, index + 1))
-            start = index + 1
+        end = index + 1
+        is_last = end == len(messages)
+        is_answered_next = not is_last and messages[end].answers is not None
+        stays_open = waiting or is_answered_next
+        if is_last or not stays_open:
+            found.append((start, end))
+            start = end
     return found
 
 
@@ -72,6 +74,6 @@ def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
         expected.append(ids)
         if message.answers is not None:
             answered.add(message.answers)
-        if message.role == "assistant":
+        if message.is_reply:
             spoke.add(message.source)
     return expected[::-1]

@@ -27,15 +27,19 @@ class LedgerEntry:
     @cached_property
     def tokens(self) -> int:
         """Return the message's tokens."""
-        return MESSAGE_TOKENS + sum(map(self.manager.counter.count, self.message.billed()))
+        count = self.manager.counter.count
+        return MESSAGE_TOKENS + sum(map(count, self.message.billed()))
 
     @cached_property
     def tokens_in_full(self) -> int:
         """Return its tokens if nothing were folded, compacted or brought back."""
         known = self.message.known
         if self.message.is_ours:
-            return _stood_for(self.message.text) if known.stands_for else 0
-        tokens, count = self.tokens, self.manager.counter.count
+            if known.stands_for:
+                return _stood_for(self.message.text)
+            return 0
+        tokens = self.tokens
+        count = self.manager.counter.count
         for place in known.folded:
             text = self.message.texts[place]
             tokens += _stood_for(text) - count(text)
@@ -49,7 +53,9 @@ class LedgerEntry:
     def reads_like(self, message: Message) -> bool:
         """Return whether *message* has the same wording."""
         known = self.message
-        return known is message or (known.texts == message.texts and known.calls == message.calls)
+        if known is message:
+            return True
+        return known.texts == message.texts and known.calls == message.calls
 
 
 @dataclass(slots=True)
@@ -73,13 +79,16 @@ class Ledger:
 
     def names(self, messages: Sequence[Message]) -> set[str]:
         """Return the names that stand in *messages*."""
-        return set[str]().union(*(entry.names for entry in self._entries(messages)))
+        found = set[str]()
+        for entry in self._entries(messages):
+            found |= entry.names
+        return found
 
     def _entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
         entries = list[LedgerEntry]()
         for message in messages:
             entry = self._known.get(message.id)
-            if entry is None or not entry.reads_like(message):
+            if not entry or not entry.reads_like(message):
                 entry = LedgerEntry(message, self.manager)
             entries.append(entry)
         self._known = {entry.message.id: entry for entry in entries}
@@ -88,5 +97,6 @@ class Ledger:
 
 def _stood_for(text: str) -> int:
     """Return the tokens of the stored text that the first reference in *text* stands for."""
-    ref = next(iter(MemoryRef.find_all(text)), None)
-    return (ref.tokens if ref else None) or 0
+    for ref in MemoryRef.find_all(text):
+        return ref.tokens or 0
+    return 0

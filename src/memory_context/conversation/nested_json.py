@@ -11,12 +11,16 @@ ANY: Schema = {}
 
 def members_of(value: object) -> Mapping[str, Any]:
     """Return the members of a JSON object; none of anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return {}
 
 
 def elements_of(value: object) -> list[Any]:
     """Return the elements of a JSON list; none of anything else."""
-    return cast("list[object]", value) if isinstance(value, list) else []
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []
 
 
 def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
@@ -56,8 +60,11 @@ def with_strings(
 
 def takes_text(schema: Schema) -> bool:
     """Return whether *schema* allows a text; True also where it does not say."""
-    kinds = [option.get("type") or "string" for option in _options(schema)]
-    return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
+    for option in _options(schema):
+        kind = option.get("type") or "string"
+        if kind == "string" or (isinstance(kind, list) and "string" in kind):
+            return True
+    return False
 
 
 def _options(schema: Schema) -> list[Schema]:

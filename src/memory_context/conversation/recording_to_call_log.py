@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
-from itertools import chain
 from operator import attrgetter
 
 from memory_context.conversation.context_stats import ContextStats
@@ -52,10 +52,14 @@ class DecisionLog:
         kept = KeptCalls()
         with suppress(StoreError):
             kept = manager.calls(thread_id=manager.thread_id, kind="decision", limit=KEPT_DECISIONS)
-        decisions = [one.what for one in reversed(kept) if isinstance(one.what, Decision)]
-        by_moment = {decision.at: decision for decision in decisions}
-        by_moment |= {decision.at: decision for decision in self.newest}
-        return Decisions(list(by_moment.values())[-KEPT_DECISIONS:])
+        by_moment = dict[datetime, Decision]()
+        for record in reversed(kept):
+            if isinstance(record.what, Decision):
+                by_moment[record.what.at] = record.what
+        for decision in self.newest:
+            by_moment[decision.at] = decision
+        decisions = list(by_moment.values())
+        return Decisions(decisions[-KEPT_DECISIONS:])
 
     def _to_keep(self, decision: Decision, manager: MemoryManager) -> ModelCall | Decision:
         """Return *decision* without secrets, which a judge may have quoted."""
@@ -97,14 +101,20 @@ def _new(
     keys_of: Callable[[Message], Iterable[str]], before: Iterable[Message], after: Iterable[Message]
 ) -> tuple[str, ...]:
     """Return the keys of the messages *after* that are not keys of those *before*."""
-    known = set(chain.from_iterable(map(keys_of, before)))
-    keys = dict.fromkeys(chain.from_iterable(map(keys_of, after)))
-    return tuple(key for key in keys if key not in known)
+    keys = dict[str, None]()
+    for message in after:
+        keys |= dict.fromkeys(keys_of(message))
+    for message in before:
+        for key in keys_of(message):
+            keys.pop(key, None)
+    return tuple(keys)
 
 
 def _brought_keys(message: Message) -> Iterable[str]:
     """Return the keys of recalled memories and of notes. Those that a user layer lists are as far away as before."""
-    return message.known.lines if message.is_a("recall") or message.is_a("notes") else ()
+    if message.is_a("recall") or message.is_a("notes"):
+        return message.known.lines
+    return ()
 
 
 def _compacted_keys(message: Message) -> Iterable[str]:

@@ -15,7 +15,8 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the key and a range of whole lines for each range that a `retrieve_memory` answer shows."""
     first, _, rest = text.partition("\n")
-    refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
+    refs = MemoryRef.find_all(first)
+    shown = _SHOWN_LINES.match(rest)
     if refs and shown:
         for lines in _RANGE.finditer(shown[1]):
             yield refs[0].key, (int(lines[1]), int(lines[2]))

@@ -60,26 +60,32 @@ def unseen_notes(
     tiers = shown_tiers(notes)
     if not tiers:
         return None
-    store, scope = notes.manager.memory_store, notes.manager.scope
+    store = notes.manager.memory_store
+    scope = notes.manager.scope
     wanted: Filters = {"tier": tiers}
     if require_confirmed:
         wanted = {**wanted, "origin": CONFIRMED}
-    items = store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)[::-1]
-    now_there = {item.memory_key: item.updated_at.isoformat() for item in items}
-    fresh = [item for item in items if seen.get(item.memory_key) != now_there[item.memory_key]]
+    items = store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
+    now_there = dict[str, str]()
+    fresh = list[str]()
+    lines = [prompts.RUN_NOTES_HEADER]
+    for item in reversed(items):
+        key = item.memory_key
+        now_there[key] = item.updated_at.isoformat()
+        if seen.get(key) != now_there[key]:
+            fresh.append(key)
+            lines.append(note_line(item))
     gone = [key for key in seen if key not in now_there]
     if not fresh and not gone:
         return None
-    lines = [prompts.RUN_NOTES_HEADER, *map(note_line, fresh)]
     if gone:
         lines.append(prompts.RUN_NOTES_GONE.format(keys=", ".join(gone)))
     lines.append(prompts.RUN_NOTES_FOOTER)
-    keys = tuple(item.memory_key for item in fresh)
-    notes.manager.audit("recalled", *keys)
+    notes.manager.audit("recalled", *fresh)
     facts = MessageFacts(
         kind="notes",
-        lines=dict.fromkeys(keys, ()),
-        trusted=keys,
+        lines=dict.fromkeys(fresh, ()),
+        trusted=tuple(fresh),
         noted=now_there,
         run_id=notes.run_id,
     )

@@ -60,10 +60,10 @@ class Meter:
         self, messages: Sequence[Message], schemas: Mapping[str, str], decisions: Decisions
     ) -> None:
         """Show the new messages of a prompt, and count the prompt, including the tools' *schemas* (by tool name)."""
-        messages = [message for message in messages if message.role != "system"]
+        messages = [message for message in messages if not message.is_system]
         after = list[str]()
         for message in messages[self._shown :]:
-            if message.role == "tool":
+            if message.is_result:
                 after.append(message.source)
                 self._show_result(message)
             elif message.is_ours:
@@ -93,7 +93,9 @@ class Meter:
         columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
         rows = list[Sequence[str]]()
         for number, call in enumerate(self.calls, 1):
-            unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
+            unfolded = "not needed"
+            if call.unfolded:
+                unfolded = f"{call.unfolded:,}"
             rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]

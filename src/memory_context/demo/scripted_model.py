@@ -51,7 +51,9 @@ def script(
 
         def reply(messages: Sequence[Shown]) -> str | Called:
             answer = step(neutral(messages))
-            return answer if isinstance(answer, str) else called(answer)
+            if isinstance(answer, str):
+                return answer
+            return called(answer)
 
         return reply
 

@@ -104,7 +104,9 @@ def calls(kept: Sequence[CallRecord]) -> Html:
     rows = [_call(record) for record in kept[:SHOWN]]
     drawn = table(("at", "conversation", "sent", "in full", "what happened"), rows, (2, 3))
     more = len(kept) - SHOWN
-    return joined(drawn, soft(f"⋯ {more:,} more")) if more > 0 else drawn
+    if more > 0:
+        return joined(drawn, soft(f"⋯ {more:,} more"))
+    return drawn
 
 
 def _call(record: CallRecord) -> list[str]:

@@ -67,7 +67,9 @@ def visible(text: str) -> str:
 
 def escaped(text: str) -> Html:
     """Escape `text` for markup; return markup as it is."""
-    return text if isinstance(text, Html) else Html(html.escape(visible(text)))
+    if isinstance(text, Html):
+        return text
+    return Html(html.escape(visible(text)))
 
 
 def sent_back(text: str) -> Html:
@@ -84,7 +86,9 @@ def joined(*parts: str) -> Html:
 
 def tag(name: str, /, *parts: str, cls: str = "", **attributes: str) -> Html:
     """Return an element with texts and markup in it."""
-    given = {"class": cls, **attributes} if cls else attributes
+    given = attributes
+    if cls:
+        given = {"class": cls, **attributes}
     written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
     return Html(f"<{name}{written}>{joined(*parts)}</{name}>")
 
@@ -123,7 +127,9 @@ def table(
         """Return a row of the table."""
         cells = list[Html]()
         for index, text in enumerate(texts):
-            of = {"data-of": names[index]} if labels and cell == "td" and text else {}
+            of = {}
+            if labels and cell == "td" and text:
+                of = {"data-of": names[index]}
             cells.append(tag(cell, text, cls="num" if index in right else "", **of))
         return tag("tr", *cells)
 

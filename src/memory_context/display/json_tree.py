@@ -54,7 +54,9 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else to_json(value)
-    return text if len(text) <= CELL else f"{text[:CELL]}…"
+    if len(text) <= CELL:
+        return text
+    return f"{text[:CELL]}…"
 
 
 class JsonTree:

@@ -34,7 +34,9 @@ class Mark:
     def style(self) -> str:
         """Return the classes of its line: a colour, and a dash where colours run out."""
         index = self.number - 1
-        ours = " ours" if self.is_ours else ""
+        ours = ""
+        if self.is_ours:
+            ours = " ours"
         return f"line c{index % COLOURS} d{index // COLOURS % 3}{ours}"
 
 

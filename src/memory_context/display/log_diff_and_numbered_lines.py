@@ -65,7 +65,9 @@ def numbered(
 
 
 def _gap(count: int, width: int) -> Html:
-    lines = "line" if count == 1 else "lines"
+    lines = "lines"
+    if count == 1:
+        lines = "line"
     return tag("span", f"{'⋯':>{width}} {count:,} more {lines}\n", cls="soft")
 
 
@@ -88,7 +90,9 @@ def plain_line(text: str) -> Html:
 def log_line(text: str) -> Html:
     """Draw a line of a log in the colour of its level."""
     level = level_of(text)
-    return tag("span", shortened(text), cls=level) if level else plain_line(text)
+    if level:
+        return tag("span", shortened(text), cls=level)
+    return plain_line(text)
 
 
 _DIFF_MARKS = (
@@ -119,7 +123,9 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
     def draw(text: str) -> Html:
         """Draw a line with what matched marked, beginning near the first match."""
         first = pattern.search(text)
-        start = first.start() - BEFORE_MARK if first and first.end() > LONGEST_LINE else 0
+        start = 0
+        if first and first.end() > LONGEST_LINE:
+            start = first.start() - BEFORE_MARK
         shown = shortened(text, start)
         parts = list[str]()
         end = 0

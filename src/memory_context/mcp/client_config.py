@@ -62,7 +62,9 @@ class ServerList:
 
     def __str__(self) -> str:
         """Return the file, and the project if there is one."""
-        return f"{self.file}, {self.project}" if self.project else str(self.file)
+        if self.project:
+            return f"{self.file}, {self.project}"
+        return str(self.file)
 
     @property
     def wrapped_file(self) -> Path:
@@ -76,7 +78,9 @@ class ServerList:
 
     def owner(self, config: Wire) -> Wire:
         """Return the object in *config* that holds the list: the project's object, or the whole configuration."""
-        return member(member(config, "projects"), self.project) if self.project else config
+        if self.project:
+            return member(member(config, "projects"), self.project)
+        return config
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
         folders = (Path(config_folder or home / ".claude"), here / ".claude")
         settings = [folder / name for folder in folders for name in SETTINGS]
         for config in (project_settings, *map(_read_or_empty, settings)):
-            disabled = disabled | _names(config, "disabledMcpjsonServers")
+            disabled |= _names(config, "disabledMcpjsonServers")
         places.insert(0, ServerList(project, "", f"{ENTRY}-project", disabled))
     local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].disabled)
     if project_settings.get("mcpServers"):
@@ -167,9 +171,11 @@ def _names(config: Wire, name: str) -> frozenset[str]:
 
 def list_in(file: Path) -> ServerList:
     """Return a file's own list of servers; for one of Claude Code's files, with the servers that are disabled."""
-    places = lists_of("claude-code") if file.name in (".mcp.json", ".claude.json") else []
-    of_file = (one for one in places if one.file == file.absolute() and not one.project)
-    return next(of_file, ServerList(file))
+    if file.name in (".mcp.json", ".claude.json"):
+        for place in lists_of("claude-code"):
+            if place.file == file.absolute() and not place.project:
+                return place
+    return ServerList(file)
 
 
 def servers_in(file: Path) -> list[WrappedServer]:
@@ -200,7 +206,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     Raises:
         InvalidArgumentError: The file is not a configuration, it has no such server, or there is nothing to wrap.
     """
-    file, wrapped_file = place.file, place.wrapped_file
+    file = place.file
+    wrapped_file = place.wrapped_file
     config = _read(file)
     owner = place.owner(config)
     entries = _list_in(owner, file)
@@ -216,7 +223,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     for name in problems.keys() & {*place.disabled}:
         problems[name] = problems[name] or "it is switched off"
     skipped = {name: problem for name, problem in problems.items() if problem}
-    chosen = [name for name in problems if name not in skipped and (not only or name in only)]
+    wanted = only or problems
+    chosen = [name for name in problems if name in wanted and name not in skipped]
     if not chosen:
         reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
         raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
@@ -232,7 +240,10 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
         ours = {"type": "stdio", **ours}
     new_entries = Wire()
     for name, entry in entries.items():
-        new_entries |= {our_name: ours} if name in chosen else {name: entry}
+        if name in chosen:
+            new_entries[our_name] = ours
+        else:
+            new_entries[name] = entry
     new_entries[our_name] = ours
     wrapped_before: Wire = {}
     if wrapped_file.exists():
@@ -260,8 +271,10 @@ def unwrap_in(place: ServerList) -> Change:
     our_name = _our_name(listed, place)
     entries = Wire()
     for name, entry in listed.items():
-        is_ours = name == our_name and _is_ours(listed, name)
-        entries |= wrapped if is_ours else {name: entry}
+        if name == our_name and _is_ours(listed, name):
+            entries |= wrapped
+        else:
+            entries[name] = entry
     # If our entry was removed by hand, no entry above was replaced by the wrapped ones.
     owner[_list_name(owner)] = {**wrapped, **entries}
     _write(place.file, config, place.file)
@@ -272,10 +285,14 @@ def unwrap_in(place: ServerList) -> Change:
 def _our_name(entries: Wire, place: ServerList) -> str:
     """Return the name of our entry in the list; if there is none yet, the name that it will get."""
     path = str(place.wrapped_file)
-    starting = (name for name in entries if path in (member(entries, name).get("args") or ()))
+    for name in entries:
+        if path in (member(entries, name).get("args") or ()):
+            return name
     # After the folder was renamed, our entry still has the old path in its arguments.
-    named = (name for name in (place.entry, *ENTRIES) if _is_ours(entries, name))
-    return next(starting, next(named, place.entry))
+    for name in (place.entry, *ENTRIES):
+        if _is_ours(entries, name):
+            return name
+    return place.entry
 
 
 def _is_ours(entries: Wire, name: str) -> bool:
@@ -297,17 +314,18 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         if name in entry:
             return f"it has {what}, which only the client reads"
     found = _CLIENT_ONLY.search(json.dumps(entry))
-    return f"only the client can fill in {found.group()}…}}" if found else ""
+    if found:
+        return f"only the client can fill in {found.group()}…}}"
+    return ""
 
 
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
-    command = (
-        [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
-        if "command" in filled
-        else []
-    )
+    command = []
+    if "command" in filled:
+        arguments = filled.get("args") or ()
+        command = [str(word) for word in (filled["command"], *arguments)]
     return WrappedServer(
         name,
         tuple(command),
@@ -341,9 +359,10 @@ def _read(file: Path) -> Wire:
 
 
 def _list_name(config: Wire) -> str:
-    return next(
-        (name for name in _LIST_NAMES if isinstance(config.get(name), dict)), _LIST_NAMES[0]
-    )
+    for name in _LIST_NAMES:
+        if isinstance(config.get(name), dict):
+            return name
+    return _LIST_NAMES[0]
 
 
 def _list_in(config: Wire, file: Path) -> Wire:
@@ -361,7 +380,8 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     template = like.read_text("utf-8")
     indent = re.search(r"\n([ \t]+)\S", template)
     text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
-    text += "\n" if template.endswith("\n") else ""
+    if template.endswith("\n"):
+        text += "\n"
     try:
         with draft_of(file) as draft:
             draft.chmod(like.stat().st_mode & 0o777)

@@ -112,7 +112,9 @@ class WrappedMemory:
                 tool, arguments, places, is_error=bool(result.get("isError"))
             )
         folded = {place: shown.texts[place] for place in shown.known.folded}
-        return _with_folds(result, places, folded) if folded else result
+        if folded:
+            return _with_folds(result, places, folded)
+        return result
 
     async def _taken_in(
         self, tool: str, arguments: Wire, places: Places, *, is_error: bool
@@ -170,9 +172,13 @@ def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
     single member, such as ``result``.
     """
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
-    values = [structured, *(structured.values() if len(structured) == 1 else ())]
+    values: list[Any] = [structured]
+    if len(structured) == 1:
+        values += structured.values()
     parsed = [_parsed(text) for text in texts]
-    forms: list[Any] = [texts, parsed, "\n".join(texts), *(parsed if len(parsed) == 1 else ())]
+    forms: list[Any] = [texts, parsed, "\n".join(texts)]
+    if len(parsed) == 1:
+        forms += parsed
     return any(value in forms for value in values)
 
 

@@ -203,7 +203,7 @@ class Upstream:
         number = wire.get("id", 0)
         # JSON does not tell 1.0 from 1.
         pending = self.pending.get(cast("int", number)) if isinstance(number, int | float) else None
-        if pending is None or pending.answer.done():
+        if not pending or pending.answer.done():
             return
         answer = {
             name: wire[name] for name in ("result", "error") if member(wire, name) == wire.get(name)

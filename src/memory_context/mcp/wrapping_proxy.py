@@ -302,7 +302,8 @@ class Wrapper:
         return {"result": {"prompts": await self._renamed("prompts")}}
 
     async def _renamed(self, kind: str) -> list[Wire]:
-        return [{**entry, "name": name} for name, (_, entry) in (await self._offered(kind)).items()]
+        offers = await self._offered(kind)
+        return [{**entry, "name": name} for name, (_, entry) in offers.items()]
 
     async def _call_tool(self, params: Wire) -> Wire:
         name = str(params.get("name"))
@@ -310,7 +311,7 @@ class Wrapper:
         if name in self._memory.names:
             return {"result": await answered(self._memory.called, params)}
         offered = await self._named("tools", name)
-        if offered is None:
+        if not offered:
             names = ", ".join([*self._offers["tools"], *sorted(self._memory.names)])
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=names)
             raise RequestError(INVALID_PARAMS, on_wire(message))
@@ -331,7 +332,7 @@ class Wrapper:
 
     async def _get_prompt(self, params: Wire) -> Wire:
         offered = await self._named("prompts", str(params.get("name")))
-        if offered is None:
+        if not offered:
             raise RequestError(INVALID_PARAMS, f"there is no prompt {params.get('name')!r:.80}")
         upstream, prompt = offered
         return await upstream.request("prompts/get", {**params, "name": prompt["name"]})
@@ -339,8 +340,10 @@ class Wrapper:
     async def _complete(self, params: Wire) -> Wire:
         """Pass a request for completions to the server that has the prompt or the resource template."""
         ref = member(params, "ref")
-        offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
-        if offered is None:
+        offered = None
+        if "name" in ref:
+            offered = await self._named("prompts", str(ref["name"]))
+        if not offered:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered
         passed = {**params, "ref": {**ref, "name": prompt["name"]}}
@@ -362,9 +365,10 @@ class Wrapper:
         place, _, cursor = str(params.get("cursor") or "0:").partition(":")
         if not having:
             return {"result": {_PAGED[method]: []}}
-        if not (place.isdecimal() and int(place) < len(having)):
+        if not place.isdecimal() or int(place) >= len(having):
             raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
-        upstream = having[int(place)]
+        index = int(place)
+        upstream = having[index]
         asked = {**params, "cursor": cursor} if cursor else _without(params, "cursor")
         answer = await upstream.request(method, asked)
         if "error" in answer:
@@ -374,9 +378,9 @@ class Wrapper:
             self._owners.setdefault(str(entry.get("uri") or entry.get("uriTemplate")), upstream)
         following = result.pop("nextCursor", None)
         if following is not None:
-            result["nextCursor"] = f"{place}:{following}"
-        elif int(place) + 1 < len(having):
-            result["nextCursor"] = f"{int(place) + 1}:"
+            result["nextCursor"] = f"{index}:{following}"
+        elif index + 1 < len(having):
+            result["nextCursor"] = f"{index + 1}:"
         return answer
 
     async def _by_uri(self, method: str, uri: str, params: Wire) -> Wire:
@@ -404,7 +408,9 @@ def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
     The answer of an only server is passed on, with our instructions added. Several servers are presented as one, with
     the capabilities of all.
     """
-    only_result = results[0] if len(results) == 1 else {}
+    only_result = {}
+    if len(results) == 1:
+        only_result = results[0]
     instructions = [str(one["instructions"]) for one in results if one.get("instructions")]
     capabilities = Wire()
     for one in results:

@@ -295,7 +295,9 @@ def whole_text(item: MemoryItem) -> str:
 
 def unconfirmed(item: MemoryItem) -> str:
     """Return the mark of a memory's origin; "" if a person or a program said it."""
-    return "" if item.origin in CONFIRMED else prompts.ORIGIN.format(origin=item.origin)
+    if item.origin in CONFIRMED:
+        return ""
+    return prompts.ORIGIN.format(origin=item.origin)
 
 
 def _reference_text(item: MemoryItem) -> str:
@@ -355,7 +357,9 @@ def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
     """Return the sort key within a tier: the oldest that are kept, then the rest, then the newest that are kept."""
     if memory.kept is None:
         return 1, 0
-    return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
+    if memory.kept % 2 == 1:
+        return (0, memory.kept)
+    return (2, -memory.kept)
 
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:

@@ -40,7 +40,9 @@ LARGEST_PART = 100
 LEAST_LOOKED_AT = 100
 # No memory takes less than its reference, about 20 tokens: more candidates could not all go in.
 TOKENS_PER_CANDIDATE = 20
-OLDEST, NEWEST, MOST_IMPORTANT = "-created_at", "created_at", "importance"
+OLDEST = "-created_at"
+NEWEST = "created_at"
+MOST_IMPORTANT = "importance"
 
 # Preferences and notes that were stored without a tier are the user's own. In a tier, they belong to
 # its run, session, task or project.
@@ -186,8 +188,10 @@ class ContextAssembler:
             before = store.get(self._history, key)
             # Reading and writing are two steps: without the lock two threads would lose what the
             # other noted.
-            known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
-            if before is None or not used <= known:
+            known = frozenset[str]()
+            if before:
+                known = frozenset(json.loads(before.text)["used"])
+            if not before or not used <= known:
                 redaction = self.memories.redaction()
                 record = self._record(package, key, known | used, redaction)
                 store.put(self._history, record, replace=True)
@@ -235,12 +239,16 @@ class ContextAssembler:
                 self._scope(tier), task, limit=limit, passages=False, filters=self._wanted
             )
         best = max((hit.match.score for hit in hits if hit.match), default=0.0)
-        kept = self._ends(tier, ends) if ends else []
+        kept = []
+        if ends:
+            kept = self._ends(tier, ends)
         positions = dict[object, int]()
         for position, item in enumerate(kept):
             positions.setdefault(item.id, position)  # with few memories the first are the last, too
         for item in {item.id: item for item in (*kept, *sample.items, *hits)}.values():
-            relevance = item.match.score / best if item.match and best > 0 else 0.0
+            relevance = 0.0
+            if item.match and best > 0:
+                relevance = item.match.score / best
             worth = score(relevance, item.importance, self._clock() - item.updated_at)
             yield RankedMemory(item, tier, worth, positions.get(item.id))
 

@@ -103,7 +103,7 @@ class ConversationMemory:
         limit = None if max_turns is None else max_turns + 1
         self._manager = manager
         self._sessions: _SessionsInProcess | _SessionsInStore
-        if manager is None:
+        if not manager:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
         else:
             self._sessions = _SessionsInStore(manager, limit)
@@ -258,7 +258,9 @@ class _SessionsInProcess:
         with self._lock:
             _, kept = self._sessions.pop(session, (None, ()))
         # No caller saw the one line that is kept beyond the window.
-        return len(kept) if self._limit is None else min(len(kept), self._limit - 1)
+        if self._limit is None:
+            return len(kept)
+        return min(len(kept), self._limit - 1)
 
     def _drop_idle(self, moment: datetime) -> None:
         while self._idle is not None and self._sessions:
@@ -282,7 +284,8 @@ class _SessionsInStore:
         moment: datetime,  # noqa: ARG002 - stands in the lines
     ) -> str:
         """Add the turns to a session, and return the key of the memory that holds them; empty if it is none."""
-        said, recalled = list[str](), list[tuple[int, str]]()
+        said = list[str]()
+        recalled = list[tuple[int, str]]()
         for place, (line, turn) in enumerate(zip(added.lines, added.turns, strict=True)):
             if turn.is_recalled:
                 recalled.append((place, encodable(line)))
@@ -290,7 +293,9 @@ class _SessionsInStore:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
-        number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
+        number = 0
+        if newest:
+            number = int(newest[0].memory_key.rpartition("_")[2]) + 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
             number = self._first_undeleted(session, number)
             try:
@@ -328,9 +333,12 @@ class _SessionsInStore:
             deletion = self._manager.memory_store.deletion
             return deletion(self._manager.scope, _key(session, number)) is not None
 
-        last, step = number - 1, 1
+        last = number - 1
+        step = 1
         while is_deleted(number):
-            last, number, step = number, number + step, step * 2
+            last = number
+            number += step
+            step *= 2
         while number - last > 1:
             middle = (last + number) // 2
             if is_deleted(middle):
@@ -367,7 +375,9 @@ def _lines(item: MemoryItem) -> list[str]:
     # A line with a lone surrogate is kept as bytes.
     text = item.data.decode("utf-8", "surrogatepass")
     # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
-    lines = text.split("\n") if text else []
+    lines = []
+    if text:
+        lines = text.split("\n")
     for place, line in _recalled(item):
         lines.insert(place, line)
     return lines
@@ -388,7 +398,9 @@ def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
     for line, key, stored_at in lines:
         try:
             facts = json.loads(line)
-            role, text, data = str(facts["role"]), str(facts["text"]), dict(facts["data"])
+            role = str(facts["role"])
+            text = str(facts["text"])
+            data = dict(facts["data"])
             at = _moment(facts["at"]) or stored_at
             turns.append(ChatTurn(role, text, data, key, at, bool(facts.get(RECALLED))))
         except (ValueError, TypeError, LookupError) as error:
@@ -403,4 +415,6 @@ def _moment(text: object) -> datetime | None:
     except ValueError:
         return None
     # Without a zone it could not be compared with the others.
-    return moment if moment.tzinfo else None
+    if moment.tzinfo:
+        return moment
+    return None

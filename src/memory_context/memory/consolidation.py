@@ -266,7 +266,7 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
         hashes: list[str] = note.content_metadata.get(HASHES, [])
         for key, content_hash in zip(keys, hashes, strict=False):
             source = by_key.get(key)
-            if source is None or source.tier_id != note.tier_id:
+            if not source or source.tier_id != note.tier_id:
                 continue
             if source.content_hash != content_hash:
                 continue
@@ -280,7 +280,7 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     store = memories.memory_store
     scope = memories.scope
     item = store.get(scope, read.memory_key)
-    if item is None or item.content_hash != read.content_hash or item.tier_id != read.tier_id:
+    if not item or item.content_hash != read.content_hash or item.tier_id != read.tier_id:
         return False
     links = {**item.content_metadata, INTO: into}
     evicted = replace(item, is_active=False, content_metadata=links, updated_at=now())

@@ -29,7 +29,7 @@ from memory_context.memory.export_file_format import (
 )
 from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.memory.redacted_records import redacted_import, users_of
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of_records
 from memory_context.model.item import Conflict, MemoryItem, Restored
 from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
@@ -226,7 +226,7 @@ def _restored(
         incoming = (record for _, record in owned)
         if redactor:
             incoming = (redacted_import(record, redactor) for record in incoming)
-        for batch in batches_of(incoming, size_of):
+        for batch in batches_of_records(incoming):
             sum_of_all += store.restore(Scope(user), batch)
             done += len(batch)
             if progress:

@@ -41,13 +41,13 @@ def search_filters(
         column: as_list(names) for column, names in lists.items() if names is not None
     }
     if category is not None:
-        beginning = category.removesuffix("*")
-        is_path = beginning == category
-        narrowed["category"] = {"$under": category} if is_path else beginning_with(beginning)
+        narrowed["category"] = {"$under": category}
+        if category.endswith("*"):
+            narrowed["category"] = beginning_with(category.removesuffix("*"))
     if thread is not None:
         narrowed["thread_id"] = thread
     period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
-    limits = {operator: moment for operator, moment in period.items() if moment is not None}
+    limits = {operator: moment for operator, moment in period.items() if moment}
     if limits:
         narrowed["created_at"] = limits
     repeated = narrowed.keys() & (filters or {}).keys()
@@ -65,4 +65,6 @@ def beginning_with(text: str) -> Filters:
 
 def as_list(names: str | Iterable[str]) -> list[str]:
     """Return the names as a list; a single text is one name, not its letters."""
-    return [names] if isinstance(names, str) else list(names)
+    if isinstance(names, str):
+        return [names]
+    return list(names)

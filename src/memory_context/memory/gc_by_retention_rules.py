@@ -14,6 +14,7 @@ from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.audit import AuditTrail
+from memory_context.model.batches import slices_of
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.protocol import Progress
@@ -87,7 +88,7 @@ class RetentionRule:
             InvalidArgumentError: It is not a rule.
         """
         match = _RULE.fullmatch(text.strip())
-        if match is None:
+        if not match:
             raise InvalidArgumentError(
                 f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
             )
@@ -202,9 +203,9 @@ def _expiries(
     return [by_their_end, *(rule.expiry(moment) for rule in rules)]
 
 
-def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:
+def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, Sequence[UUID]]]:
     """Yield up to 50 memories of one user at a time."""
     for user, rows_of_user in groupby(rows, itemgetter(0)):
         ids = [memory_id for _, memory_id in rows_of_user]
-        for start in range(0, len(ids), BATCH):
-            yield user, ids[start : start + BATCH]
+        for batch in slices_of(ids, BATCH):
+            yield user, batch

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory import urls_for_other_processes
-from memory_context.memory.filters_from_keywords import as_list, search_filters
+from memory_context.memory.filters_from_keywords import ANY_STATE, as_list, search_filters
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
@@ -39,6 +39,7 @@ from memory_context.model.call_log_records import (
     ModelCall,
 )
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import (
     QUERY_ANSWER,
@@ -355,7 +356,7 @@ class MemoryManager(ClosedAtExit):
             origin=origin,
             generated_key=key is None and self.key_generator.is_unguessable,
         )
-        if redaction is None:
+        if not redaction:
             redaction = self.redaction(type)
             item = with_redacted_content(item, redaction)
         item = self._completed(item, description, source, redaction)
@@ -445,7 +446,7 @@ class MemoryManager(ClosedAtExit):
 
     def note_redacted(self, redaction: Redaction) -> None:
         """Count the secrets that were removed from a stored record, and call the redactor's callback."""
-        if self.redactor is None or not redaction.counts:
+        if not self.redactor or not redaction.counts:
             return
         with _counting:  # several managers may share the counter
             self.redacted.update(redaction.counts)
@@ -682,7 +683,8 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query, search_limit=limit)
+        check_arguments(query=query)
+        check_whole("limit", limit, 1)
         if mode not in MODES:
             raise InvalidArgumentError(
                 f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
@@ -841,7 +843,7 @@ class MemoryManager(ClosedAtExit):
         # Storing it again would change its `updated_at`, and so postpone its deletion by a retention rule.
         if item.is_active:
             return item
-        if room is None and item.tier in BUILT_IN:
+        if not room and item.tier in BUILT_IN:
             # Evicted memories do not count: reviving one takes room again.
             room = BUILT_IN[item.tier].room
             # The caller's own policy may hold more, so this one must not evict anything.
@@ -884,7 +886,7 @@ class MemoryManager(ClosedAtExit):
         """
         if not keys:
             return []
-        wanted = {"is_active": [True, False], **(filters or {}), "memory_key": list(keys)}
+        wanted = {**ANY_STATE, **(filters or {}), "memory_key": list(keys)}
         known = self.memory_store.count(self.scope, wanted)
         if known in (0, len(keys)):
             return list(keys[:known])
@@ -898,7 +900,7 @@ class MemoryManager(ClosedAtExit):
         Raises:
             StoreError: The store failed.
         """
-        wanted: Filters = {"memory_key": list(keys), "is_active": [True, False]}
+        wanted = {**ANY_STATE, "memory_key": list(keys)}
         for lower in reversed(ORIGINS[ORIGINS.index(origin) + 1 :]):
             if wanted["memory_key"] and self.memory_store.count(
                 self.scope, {**wanted, "origin": lower}

@@ -66,7 +66,7 @@ MESSAGES = JsonForm(
 
 def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     """Return *item* without secrets in its summary, metadata, category and tags; its metadata counts those removed."""
-    if redaction.redactor is None:
+    if not redaction.redactor:
         return item
     form = _METADATA_OF.get(item.memory_type, _METADATA)
     metadata = redaction.value(dict(item.content_metadata), form)
@@ -114,7 +114,7 @@ def with_redacted_content(item: MemoryItem, redaction: Redaction) -> MemoryItem:
 
 def _redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
     content = item.content
-    if redaction.redactor is None or isinstance(content, bytes) or item.memory_type == ASSEMBLY:
+    if not redaction.redactor or isinstance(content, bytes) or item.memory_type == ASSEMBLY:
         return content
     if item.memory_type == CONVERSATION:
         return _redacted_json(content.split("\n"), redaction, MESSAGES)

@@ -360,7 +360,7 @@ class ScopedMemory(TierNotes):
             StoreError: The store failed.
         """
         note = self._note(key)
-        if note is None:
+        if not note:
             return None
         return self.manager.revive(key, room=self.policies[note.tier].room or Capacity())
 

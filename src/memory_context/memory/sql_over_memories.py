@@ -58,8 +58,10 @@ class _MemoriesAsTables:
         """
         if ANY in name:
             return self._united(name)
-        item = self._store.get(self._scope, name) if name.isprintable() else None
-        if item is None:
+        item = None
+        if name.isprintable():
+            item = self._store.get(self._scope, name)
+        if not item:
             raise self._no_table(name)
         return self._table_of(item)
 
@@ -99,7 +101,9 @@ class _MemoriesAsTables:
     def _matching(self, pattern: str) -> list[MemoryItem]:
         """Return the memories whose keys match, oldest first, without secrets and binary content."""
         beginning = pattern.partition(ANY)[0]
-        filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
+        filters = None
+        if beginning:
+            filters = {KEY_COLUMN: beginning_with(beginning)}
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
         found = [
             item

@@ -35,7 +35,7 @@ def containing(
     for item in store.query(scope, wanted, limit=SCANNED):
         shown = replace(item, content=HIDDEN) if is_secret(item) else item
         match = _match_of(part, shown)
-        if match is not None:
+        if match:
             found.append(replace(shown, match=match))
         if len(found) == limit:
             break

@@ -19,7 +19,7 @@ def store_url(store: MemoryStore) -> str:
             raise NotSerializableError(
                 "an embedder cannot be serialized; give each process a store of its own with one"
             )
-        if store.quota is not None:
+        if store.quota:
             raise NotSerializableError(
                 "a quota cannot be serialized; give each process a store of its own with it"
             )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, MemoryItem
 
 T = TypeVar("T")
@@ -21,13 +22,31 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         added = size(thing)
         if batch and (len(batch) == MOST or total + added > CHARACTERS):
             yield batch
-            batch, total = [], 0
+            batch = []
+            total = 0
         batch.append(thing)
         total += added
     if batch:
         yield batch
 
 
-def size_of(record: AnyRecord) -> int:
+def slices_of(things: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Yield *things* in slices of at most *most*."""
+    for start in range(0, len(things), most):
+        yield things[start : start + most]
+
+
+def batches_of_records(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:
+    """Return the batches of *records*, each of which is checked.
+
+    Raises:
+        InvalidArgumentError: One is not a record.
+    """
+    check_arguments(records=records)
+    return batches_of(records, _size_of)
+
+
+def _size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
+    check_arguments(record=record)
     return len(record.content) if isinstance(record, MemoryItem) else 0

@@ -8,8 +8,8 @@ from types import NoneType
 from typing import Any, Final, SupportsFloat, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.checked_numbers import is_whole
-from memory_context.model.item import MemoryItem
+from memory_context.model.checked_numbers import is_whole, shown
+from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 
 Check: TypeAlias = tuple[Callable[[Any], bool], str]
@@ -35,6 +35,14 @@ def _is_moment(value: object) -> bool:
     return isinstance(value, datetime) and value.tzinfo is not None
 
 
+def _is_end(value: object) -> bool:
+    match value:
+        case (MemoryItem(), moment):
+            return _is_moment(moment)
+        case _:
+            return False
+
+
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
@@ -43,6 +51,10 @@ _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
 _CHECKS: Final[Mapping[str, Check]] = {
     "scope": _a("a Scope", Scope),
     "item": _a("a MemoryItem", MemoryItem),
+    "record": _a("a MemoryItem or a Deletion", MemoryItem, Deletion),
+    "records": _a("a list of records", Iterable, but=(str, *_BYTES)),
+    "ends": _a("a list of pairs of a MemoryItem and a datetime", Iterable, but=(str, *_BYTES)),
+    "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
     "key": _TEXT,
     "keys": _a("a list of keys", Iterable, but=(str, *_BYTES)),
     "query": _TEXT,
@@ -64,12 +76,11 @@ _CHECKS: Final[Mapping[str, Check]] = {
         lambda value: value is None or _is_at_least(0)(value),
         "a whole number, 0 or more, or None for all",
     ),
-    "search_limit": (_is_at_least(1), "a whole number, 1 or more"),
 }
 
 
 def check_arguments(**given: object) -> None:
-    """Check arguments, given by their names; `search_limit` is the limit of a search.
+    """Check arguments, given by their names.
 
     Raises:
         InvalidArgumentError: One has another type, or is a number out of its range. The message quotes numbers only,
@@ -79,6 +90,5 @@ def check_arguments(**given: object) -> None:
         is_right, wanted = _CHECKS[name]
         if not is_right(value):
             is_shown = value is None or isinstance(value, SupportsFloat)
-            shown = f"{value!r:.80}" if is_shown else f"a {type(value).__name__}"
-            argument = name.removeprefix("search_")
-            raise InvalidArgumentError(f"{argument} must be {wanted}, not {shown}")
+            given_one = shown(value) if is_shown else type(value).__name__
+            raise InvalidArgumentError(f"{name} must be {wanted}, not {given_one}")

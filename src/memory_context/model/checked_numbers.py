@@ -13,6 +13,14 @@ def is_whole(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
+def shown(value: object) -> str:
+    """Return a value as messages quote it: the first 80 characters of its repr."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python writes out no number of more than 4,300 digits
+        return "a number of too many digits"
+
+
 def check_whole(
     name: str,
     number: object,
@@ -28,7 +36,7 @@ def check_whole(
     """
     if is_whole(number) and number >= least:
         return number
-    raise error(f"{name} must be a whole number{unit}, {least} or more, not {number!r:.80}")
+    raise error(f"{name} must be a whole number{unit}, {least} or more, not {shown(number)}")
 
 
 def check_not_negative(limits: object, names: Iterable[str]) -> None:
@@ -40,4 +48,4 @@ def check_not_negative(limits: object, names: Iterable[str]) -> None:
     for name in names:
         value = getattr(limits, name)
         if not isinstance(value, int | float) or value < 0:
-            raise InvalidArgumentError(f"{name} must be 0 or more, not {value!r:.80}")
+            raise InvalidArgumentError(f"{name} must be 0 or more, not {shown(value)}")

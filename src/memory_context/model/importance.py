@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole, shown
 
 HIGHEST_PRIORITY = 10
 
@@ -17,5 +17,5 @@ def importance_of(priority: object) -> float:
     if is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
         return priority / HIGHEST_PRIORITY
     raise InvalidArgumentError(
-        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
+        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {shown(priority)}"
     )

@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, RecordChangedError
+from memory_context.model.checked_numbers import shown
 from memory_context.model.drawers import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.json_object import JsonObject
@@ -24,7 +25,8 @@ from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import DETAIL, MAX_NAME
 from memory_context.runtime.atomic_file import draft_of
 
-FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+FIRST = datetime.min.replace(tzinfo=UTC)
+LAST = datetime.max.replace(tzinfo=UTC)
 TEXT = "text/plain"
 JSON = "application/json"
 ALWAYS = "always"
@@ -234,7 +236,9 @@ class MemoryItem(Displayed):
     @property
     def data_url(self) -> str:
         """Return a URL that holds the content (RFC 2397), for a browser or a model that takes images."""
-        charset = "" if isinstance(self.content, bytes) else ";charset=utf-8"
+        charset = ";charset=utf-8"
+        if isinstance(self.content, bytes):
+            charset = ""
         return data_url(self.data, self.media_type + charset)
 
     def save_to(self, path: str | os.PathLike[str]) -> Path:
@@ -269,7 +273,9 @@ class MemoryList(Displayed, list[MemoryItem]):
     def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
         """Return a memory, or a slice as a list that shows itself too."""
         chosen = super().__getitem__(index)
-        return chosen if isinstance(chosen, MemoryItem) else MemoryList(chosen)
+        if isinstance(chosen, MemoryItem):
+            return chosen
+        return MemoryList(chosen)
 
 
 def changed(key: str) -> RecordChangedError:
@@ -368,7 +374,9 @@ def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
         return moment.astimezone(UTC) + later
     except OverflowError:
         is_early = later < timedelta() or moment.year == MINYEAR
-        return FIRST if is_early else LAST
+        if is_early:
+            return FIRST
+        return LAST
 
 
 def is_storable(text: str) -> bool:
@@ -402,12 +410,16 @@ def bytes_of(content: Content) -> int:
 
 def encoded(content: Content) -> bytes:
     """Return the bytes of *content*; text as UTF-8, in which lone surrogates survive."""
-    return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    if isinstance(content, bytes):
+        return content
+    return content.encode("utf-8", "surrogatepass")
 
 
 def decoded(data: bytes, media_type: str) -> Content:
     """Return the content that `encoded` turned into *data*."""
-    return data.decode("utf-8", "surrogatepass") if is_text(media_type) else data
+    if is_text(media_type):
+        return data.decode("utf-8", "surrogatepass")
+    return data
 
 
 def is_text(media_type: str) -> bool:
@@ -442,7 +454,7 @@ def check_names(*names: object) -> None:
             continue
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
             raise InvalidArgumentError(
-                f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
+                f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {shown(name)}"
             )
 
 
@@ -453,7 +465,9 @@ def hash_content(content: Content) -> str:
 
 def identity_of(content: Content, content_hash: str) -> str:
     """Return the identity that equal contents share. Text and bytes have different ones: each comes back as stored."""
-    return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
+    if isinstance(content, str):
+        return content_hash
+    return f"bytes:{content_hash}"
 
 
 def count_lines(content: Content) -> int:
@@ -476,7 +490,9 @@ def facts_of(content: Content, count_tokens: Callable[[str], int]) -> JsonObject
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
     """Return *item* with counts, hash and (if it had one) `identity` computed again from its content."""
     facts = facts_of(item.content, count_tokens)
-    identity = identity_of(item.content, facts["content_hash"]) if item.identity else None
+    identity = None
+    if item.identity:
+        identity = identity_of(item.content, facts["content_hash"])
     return replace(item, **facts, identity=identity)
 
 

@@ -85,10 +85,12 @@ def embedded_bytes(text: str) -> EmbeddedBytes | None:
     Base64 counts as such only if it mixes capital letters, small letters and digits.
     """
     head = _DATA_URL.match(text[:1000])
-    if head is not None:
-        body, media_type = text[head.end() :], head["type"]
+    if head:
+        body = text[head.end() :]
+        media_type = head["type"]
     elif _looks_like_base64(text):
-        body, media_type = text, ""
+        body = text
+        media_type = ""
     else:
         return None
     body = "".join(body.split()).translate(_STANDARD_ALPHABET)
@@ -111,7 +113,7 @@ def _looks_like_base64(text: str) -> bool:
     for kind in (str.isupper, str.islower, str.isdigit):
         if not any(map(kind, head)):
             return False
-    if _BASE64.fullmatch(head) is None:
+    if not _BASE64.fullmatch(head):
         return False
     body = "".join(text.split())
     return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole, shown
 from memory_context.model.one_line import one_line
 
 KEPT_REFERENCES = 2000  # the newest of a conversation
@@ -57,7 +57,9 @@ class MemoryRef:
         """Return the text that stands in the prompt."""
         if self.tokens is None:
             return f"[MemoryRef: {self.key}]"
-        description = f" - {self.description}" if self.description else ""
+        description = ""
+        if self.description:
+            description = f" - {self.description}"
         return f"[MemoryRef: {self.key}{description} - {self.tokens} tokens]"
 
     __str__ = render
@@ -70,7 +72,7 @@ class MemoryRef:
             InvalidReferenceError: It is anything else.
         """
         match = _REFERENCE.fullmatch(text.strip())
-        if match is None:
+        if not match:
             raise InvalidReferenceError(
                 f"not a reference: {text[:80]!r}; one reads [MemoryRef: key - description - N tokens]"
             )
@@ -100,14 +102,16 @@ def check_key(key: object) -> str:
     if isinstance(key, str) and _KEY.fullmatch(key):
         return key
     raise InvalidKeyError(
-        f"not a memory key: {str(key)[:80]!r}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
+        f"not a memory key: {shown(key)}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
     )
 
 
 def leading_key(text: str) -> str | None:
     """Return the key of the reference that *text* begins with; None without one."""
     match = _REFERENCE.match(text)
-    return match["key"] if match else None
+    if match:
+        return match["key"]
+    return None
 
 
 def without_references(text: str) -> str:
@@ -130,7 +134,9 @@ def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
 def key_in(text: str) -> str:
     """Return the key of the first reference in *text*; without one, *text* itself."""
     match = _REFERENCE.search(text)
-    return match["key"] if match else text
+    if match:
+        return match["key"]
+    return text
 
 
 def names_key(text: str, key: str) -> bool:

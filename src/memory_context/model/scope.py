@@ -54,8 +54,12 @@ class Scope:
 
     def narrowed(self) -> dict[str, str]:
         """Return the columns that a record of this scope must match, user first."""
-        values = {name: getattr(self, name) for name in _COLUMNS}
-        return {name: value for name, value in values.items() if value is not None}
+        narrowed = dict[str, str]()
+        for name in _COLUMNS:
+            value = getattr(self, name)
+            if value is not None:
+                narrowed[name] = value
+        return narrowed
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
         """Return whether a memory of this tier and id is in one of the `places` that are seen."""
@@ -74,7 +78,7 @@ def _name(field: str, value: object) -> str:
         return str(value)
     if not isinstance(value, str):
         raise InvalidScopeError(
-            f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
+            f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
     if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
         raise InvalidScopeError(

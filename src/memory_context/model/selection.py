@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.json_object import JsonObject
 
 Cost: TypeAlias = Callable[[str], int]
@@ -47,10 +48,7 @@ class Selection:
         """Check the types and lengths, and that at most one selector is given."""
         fields: dict[str, object] = asdict(self)
         context = fields.pop("context")
-        if not isinstance(context, int) or context < 0:
-            raise InvalidSelectionError(
-                f"context must be a number of lines, 0 or more, not {context!r:.80}"
-            )
+        check_whole("context", context, unit=" of lines", error=InvalidSelectionError)
         for name, value in fields.items():
             if not isinstance(value, str | None):
                 raise InvalidSelectionError(f"{name} must be a string, not {value!r:.80}")

@@ -169,7 +169,9 @@ def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
         InvalidArgumentError: *changed* is not a list of `TierPolicy` objects.
     """
     whatever: object = changed
-    given: list[Any] = list(whatever) if isinstance(whatever, Iterable) else [None]
+    given: list[Any] = [None]
+    if isinstance(whatever, Iterable):
+        given = list(whatever)
     if not all(isinstance(policy, TierPolicy) for policy in given):
         raise InvalidArgumentError(
             f'tiers are given as a list of policies, such as [TierPolicy("team")], not {changed!r:.80}'

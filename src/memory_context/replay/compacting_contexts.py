@@ -46,22 +46,22 @@ class SummarizingContext(ShorteningContext):
 
     async def prompt(self) -> list[Message]:
         """Return a summary and the messages after it. LangChain keeps system messages outside of its conversation."""
-        system = [message for message in self._messages if message.role == "system"]
-        spoken = [message for message in self._messages if message.role != "system"]
+        system = [message for message in self._messages if message.is_system]
+        spoken = [message for message in self._messages if not message.is_system]
         cut = self._cut(spoken)
         if cut and self._tokens(spoken) >= self._trigger:
-            replaced = spoken[:cut]
-            kept = spoken[cut:]
-            self.spent += SUMMARY_PROMPT + min(self._tokens(replaced), SUMMARIZED)
-            text = SUMMARY + " ".join(["word"] * self._words)
-            summary = Message(f"summary-{kept[0].id}", "user", "user", {0: text})
-            self._messages = [*system, summary, *kept]
+            self.spent += SUMMARY_PROMPT
+            self.spent += min(self._tokens(spoken[:cut]), SUMMARIZED)
+            words = ["word"] * self._words
+            text = SUMMARY + " ".join(words)
+            summary = Message(f"summary-{spoken[cut].id}", "user", "user", {0: text})
+            self._messages = [*system, summary, *spoken[cut:]]
         return list(self._messages)
 
     def _cut(self, spoken: Sequence[Message]) -> int:
         """Return the index of the first message that is kept; a call stays with its results."""
         cut = max(len(spoken) - self._keep, 0)
-        if cut and spoken[cut].role == "tool":
+        if cut and spoken[cut].is_result:
             while cut and not spoken[cut].calls:
                 cut -= 1
         return cut
@@ -96,7 +96,7 @@ class CompactingContext(ShorteningContext):
                 kept[index] = [_results_of(kept[index])]
             self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
-            droppable = [group for group in kept if group[0].role != "system"]
+            droppable = [group for group in kept if not group[0].is_system]
             # The newest group always stays.
             for group in droppable[:-1]:
                 if self._tokens() <= self._collapsed_above:
@@ -111,11 +111,17 @@ class CompactingContext(ShorteningContext):
 
 def _results_of(group: Sequence[Message]) -> Message:
     """Return one message with the results of a group's calls."""
-    names = {call.id: call.name for call in group[0].calls}
-    results = [f"{names[one.answers]}: {one.text}".strip() for one in group if one.answers in names]
+    calling = group[0]
+    names = {call.id: call.name for call in calling.calls}
+    results = list[str]()
+    for message in group:
+        if message.answers in names:
+            result = f"{names[message.answers]}: {message.text}"
+            results.append(result.strip())
     label = "; ".join(results) or "no results"
     room = LONGEST - len(RESULTS) - len(RESULTS_END)
     if len(label) > room:
-        label = label[: room - len(CUT)].rstrip() + CUT
+        cut = label[: room - len(CUT)]
+        label = cut.rstrip() + CUT
     text = f"{RESULTS}{label}{RESULTS_END}"
-    return Message(f"results-{group[0].id}", "assistant", group[0].source, {0: text})
+    return Message(f"results-{calling.id}", "assistant", calling.source, {0: text})

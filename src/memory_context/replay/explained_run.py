@@ -80,11 +80,15 @@ def _out_of_sight(missing: Sequence[tuple[str, str | None]]) -> str:
         return ""
     shown = [_with_place(value, key) for value, key in missing[:NAMED]]
     more = len(missing) - len(shown)
-    return "; out of sight: " + ", ".join([*shown, f"{more} more"] if more else shown)
+    if more:
+        shown.append(f"{more} more")
+    return f"; out of sight: {', '.join(shown)}"
 
 
 def _with_place(value: str, key: str | None) -> str:
-    return f"{value} (behind {key})" if key else f"{value} (lost)"
+    if key:
+        return f"{value} (behind {key})"
+    return f"{value} (lost)"
 
 
 def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[RenderableType]:

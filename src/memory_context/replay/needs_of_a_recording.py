@@ -33,13 +33,13 @@ def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[
     outputs = list[str]()
     others = list[str]()
     for message in messages:
-        if message.role == "assistant":
+        if message.is_reply:
             reply = "\n".join(
                 (*message.texts.values(), *(call.arguments for call in message.calls))
             )
             values = needed_values(reply, outputs, others)
             calls.append(tuple(_needed(value, outputs, meter) for value in values))
-        if message.role == "tool":
+        if message.is_result:
             outputs += message.texts.values()
         else:
             others += message.billed()

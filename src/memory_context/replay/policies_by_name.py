@@ -184,7 +184,8 @@ def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    oldest, newest = check_whole("head", head, 1), check_whole("tail", tail, 1)
+    oldest = check_whole("head", head, 1)
+    newest = check_whole("tail", tail, 1)
     return Replayed(ShorteningContext(head_and_tail, oldest, newest))
 
 
@@ -228,7 +229,8 @@ def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    above, kept = check_whole("trigger", trigger), check_whole("keep", keep)
+    above = check_whole("trigger", trigger)
+    kept = check_whole("keep", keep)
     return Replayed(ShorteningContext(removed, counter, kept, above))
 
 

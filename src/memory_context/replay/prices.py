@@ -60,7 +60,9 @@ class Price:
         dollars = cost * self.dollars / 1e6
         if dollars < LEAST:
             return f"less than ${LEAST}"
-        return f"${dollars:,.2f}" if dollars >= CENTS else f"${dollars:.2g}"
+        if dollars >= CENTS:
+            return f"${dollars:,.2f}"
+        return f"${dollars:.2g}"
 
 
 # Standard rates in dollars per million input and cached input tokens, looked up in June 2026. Anthropic charges a quarter
@@ -87,7 +89,9 @@ def parse_price(text: str) -> Price:
     full_text, slash, cached_text = text.partition("/")
     try:
         full = float(full_text)
-        cached = float(cached_text) if slash else full
+        cached = full
+        if slash:
+            cached = float(cached_text)
     except ValueError:
         full = cached = -1.0
     if full > 0 and 0 <= cached <= full < float("inf"):
@@ -100,7 +104,8 @@ def parse_price(text: str) -> Price:
 
 def charged(message: Message) -> ChargedMessage:
     """Return `message` as it is charged."""
-    return ChargedMessage(message.role, "\n".join(filter(None, message.billed())))
+    texts = filter(None, message.billed())
+    return ChargedMessage(message.role, "\n".join(texts))
 
 
 def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
@@ -119,7 +124,8 @@ def tokens_of_prefix(
     tokens = tokens_of(prompt[:same], counter)
     if same < min(len(before), len(prompt)) and before[same].role == prompt[same].role:
         text = prompt[same].text
-        tokens += counter.count(text[: _common_length(before[same].text, text)])
+        unchanged = _common_length(before[same].text, text)
+        tokens += counter.count(text[:unchanged])
     return tokens
 
 

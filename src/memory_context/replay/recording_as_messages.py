@@ -80,7 +80,7 @@ def _message(recorded: Json) -> Message:
     if role != "assistant":
         return Message("", "user", str(recorded.get("source") or PERSON), {0: text})
     text = text or text_of_content(recorded.get("refusal"))
-    calls = tuple(_call(call) for call in _recorded_calls(recorded))
+    calls = tuple(map(_call, _recorded_calls(recorded)))
     return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
 
 
@@ -92,7 +92,9 @@ def _recorded_calls(recorded: Json) -> list[Json]:
     if calls := recorded.get("tool_calls"):
         return cast("list[Json]", calls)
     single = recorded.get("function_call")
-    return [{"function": single}] if single else calls_in(recorded.get("content"))
+    if single:
+        return [{"function": single}]
+    return calls_in(recorded.get("content"))
 
 
 def _call(recorded: Json) -> FunctionCall:

@@ -152,7 +152,7 @@ async def replay(
         calls = list[Figures]()
         before: Prompt = ()
         for messages in together(recording.messages):
-            if messages[0].role == "assistant":
+            if messages[0].is_reply:
                 spent = replayed.spent()
                 prompt = list(map(charged, await timed(replayed.context.prompt())))
                 sight = sight_of(next(unanswered), prompt, texts, meter)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from memory_context.conversation.message import Message
 from memory_context.model.generated_keys import KeyGenerator
@@ -14,6 +14,8 @@ from memory_context.replay.prices import charged, tokens_of
 from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
+
+Rule: TypeAlias = Callable[..., list[Message]]
 
 # The placeholder of LangChain's ContextEditingMiddleware.
 GONE = "[cleared]"
@@ -29,7 +31,7 @@ class ShorteningContext:
         settings: The further arguments of the rule.
     """
 
-    def __init__(self, rule: Callable[..., list[Message]] = list, *settings: Any) -> None:  # noqa: ANN401 - the rule's
+    def __init__(self, rule: Rule = list, *settings: Any) -> None:  # noqa: ANN401 - the rule's
         self._messages = list[Message]()
         self._rule = rule
         self._settings = settings
@@ -91,15 +93,17 @@ class OffloadContext(ShorteningContext):
         self._messages += map(self._shown, messages)
 
     def _shown(self, message: Message) -> Message:
-        if message.role != "tool" or not self._is_large(message.text):
+        if not message.is_result or not self._is_large(message.text):
             return message
-        return message.with_texts({0: self._offloaded(message.text, message.source)})
+        ends = self._offloaded(message.text, message.source)
+        return message.with_texts({0: ends})
 
     def _offloaded(self, text: str, origin: str) -> str:
         key = self._keys.new_key(origin)
         self.texts[key] = text
-        ref = MemoryRef(key, describe(text), self._counter.count(text)).render()
-        return "\n".join(filter(None, (ref, self._ends.note, *self._ends.of(text))))
+        ref = MemoryRef(key, describe(text), self._counter.count(text))
+        lines = [ref.render(), self._ends.note, *self._ends.of(text)]
+        return "\n".join(filter(None, lines))
 
 
 def buffered(messages: Sequence[Message], size: int) -> list[Message]:
@@ -117,10 +121,11 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
     first = groups[:head]
     # Calls at the end would stand without their results, which are skipped.
     if first[-1][0].calls:
-        first = first[:-1]
-    notice = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
+        del first[-1]
+    text = f"Skipped {skipped} messages."
+    notice = Message("skipped", "user", "System", {0: text})
     last = _without_stray_results(groups[-tail:])
-    return [*flat(first), notice, *flat(last)]
+    return flat([*first, [notice], *last])
 
 
 def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
@@ -145,14 +150,17 @@ def removed(
     """
     if tokens_of(map(charged, messages), counter) <= trigger:
         return list(messages)
-    outputs = [message.id for message in messages if message.role == "tool"]
-    old = set(outputs[: max(len(outputs) - keep, 0)])
-    return [message.with_texts({0: GONE}) if message.id in old else message for message in messages]
+    outputs = [place for place, message in enumerate(messages) if message.is_result]
+    removed_too = max(len(outputs) - keep, 0)
+    left = list(messages)
+    for place in outputs[:removed_too]:
+        left[place] = left[place].with_texts({0: GONE})
+    return left
 
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:
     """Return *groups* without results at their beginning, since every provider refuses results without their calls."""
-    if groups and groups[0][0].role == "tool":
+    if groups and groups[0][0].is_result:
         return groups[1:]
     return groups
 

@@ -59,9 +59,11 @@ class Summary:
         """
         results = self.results
         ours = results.ours
-        if ours is None or not results.runs:
+        if not ours or not results.runs:
             return ""
-        before, after, price = results.unbounded, ours.figures, self.price
+        before = results.unbounded
+        after = ours.figures
+        price = self.price
         runs = "Your run" if results.runs == 1 else f"Your {results.runs:,} runs"
         lost = f"{after.lost:,} would have been lost" if after.lost else "none would have been lost"
         return (

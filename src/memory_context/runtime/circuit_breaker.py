@@ -41,7 +41,8 @@ class Breaker:
 
     def note_success(self) -> None:
         """Count from zero again, and end a pause: it has just answered."""
-        self.in_a_row, self.paused_until = 0, 0.0
+        self.in_a_row = 0
+        self.paused_until = 0.0
 
     def note_slow_failure(self, started: float) -> None:
         """Count a failure if it took more than `SLOW_FAILURE` seconds from *started*: to try again at once costs time."""

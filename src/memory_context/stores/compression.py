@@ -68,7 +68,9 @@ def with_content(item: MemoryItem, facts: Mapping[str, Any], data: bytes) -> Mem
         SealError: The bytes are damaged.
     """
     try:
-        plain = _decompressed(data) if facts["zlib"] else data
+        plain = data
+        if facts["zlib"]:
+            plain = _decompressed(data)
         content = decoded(plain, facts["media_type"])
     except (KeyError, ValueError, zlib.error) as error:
         raise _damaged(item) from error

@@ -11,11 +11,9 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
-import sqlalchemy as sa
-
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.runtime.after_fork import Lock
-from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
+from memory_context.stores import AnyStore, SQLAlchemyStore, as_store
 
 DELAY = 0.01
 
@@ -121,7 +119,7 @@ class FaultyStore(_Verbs):
 
     def __init__(
         self,
-        store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None,
+        store: AnyStore | None = None,
         faults: Iterable[Fault | None] = (),
         *,
         delay: float = DELAY,

@@ -61,15 +61,14 @@ def order_table(number: int, rows: int) -> str:
     return json.dumps([{"id": f"order-{number}-{n}", "total": n * 13} for n in range(rows)])
 
 
-large_texts = st.one_of(
-    st.builds(order_log, st.integers(0, 5), st.integers(5, 90)),
-    st.builds(order_table, st.integers(0, 5), st.integers(5, 90)),
-)
+numbers = st.integers(0, 5)
+sizes = st.integers(5, 90)
+large_texts = st.builds(order_log, numbers, sizes) | st.builds(order_table, numbers, sizes)
 tool_results = st.lists(
     st.tuples(
         st.sampled_from(["read_log", "run", "search_orders"]),
         st.sampled_from(["today", "order-1-17"]),
-        st.one_of(small_texts, large_texts),
+        small_texts | large_texts,
         st.sampled_from([False, False, False, False, True]),
     ),
     min_size=1,
@@ -85,7 +84,7 @@ settings_of_hosts = st.builds(
         counter=st.just(by_length),
         redact=st.sampled_from([(), (without_docks,)]),
     ),
-    st.one_of(st.none(), st.builds(RecallPolicy, results=st.booleans())),
+    st.none() | st.builds(RecallPolicy, results=st.booleans()),
     st.sampled_from([None, 600, 2000]),
 )
 
@@ -101,16 +100,16 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
         said = [Message("", "user", source, {0: text})]
         if number == 0 and draw(st.booleans()):
             said.insert(0, Message("", "system", "system", {0: "Be brief."}))
-        replies = [
-            draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes))
-            for step in range(draw(st.integers(0, 3)))
-        ]
+        replies = list[ScriptedReply]()
+        for step in range(draw(st.integers(0, 3))):
+            replies.append(draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes)))
         replies.append(ScriptedReply(draw(small_texts) or "Done."))
         after_restart = number > 0 and draw(st.integers(0, 3)) == 0
         fails = draw(st.integers(0, 5)) == 0
         turns.append(ScriptedTurn(tuple(said), tuple(replies), after_restart, fails))
     settings = draw(settings_of_hosts)
-    return GeneratedConversation(settings, tuple(turns), keeps_notes, draw(st.booleans()))
+    has_preference = draw(st.booleans())
+    return GeneratedConversation(settings, tuple(turns), keeps_notes, has_preference)
 
 
 @st.composite
@@ -122,11 +121,12 @@ def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
     if kind == "tools":
         results = list[ScriptedResult]()
         for index, (tool, day, text, is_error) in enumerate(draw(tool_results)):
-            call = FunctionCall(f"call-{name}-{index}", tool, json.dumps({"day": day}))
+            arguments = json.dumps({"day": day})
+            call = FunctionCall(f"call-{name}-{index}", tool, arguments)
             results.append(ScriptedResult(call, text, is_error))
         return ScriptedReply(words, tuple(results))
-    arguments = {"key": "«0»", "lines": "1-3"}
+    given = {"key": "«0»", "lines": "1-3"}
     if kind == SAVE:
-        arguments = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
-    call = FunctionCall(f"call-{name}", kind, json.dumps(arguments, ensure_ascii=False))
+        given = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
+    call = FunctionCall(f"call-{name}", kind, json.dumps(given, ensure_ascii=False))
     return ScriptedReply(words, (ScriptedResult(call, None),))

@@ -181,7 +181,7 @@ def check_stable(
         notes_may_end: Whether the notes of a run leave the prompts when the run ends.
     """
     for number, (earlier, later) in enumerate(pairwise(prompts)):
-        is_new_turn = later[-1].role != "tool"
+        is_new_turn = not later[-1].is_result
         if rewrites[number] == rewrites[number + 1] and not (notes_may_end and is_new_turn):
             assert earlier == later[: len(earlier)], f"prompt {number + 1} changes what was seen"
 
@@ -201,5 +201,5 @@ def check_calls(prompt: Sequence[Message]) -> None:
 
 def check_redeemable(keys: Iterable[str], store: MemoryStore) -> None:
     """Check that the store has a memory under every key that a prompt showed."""
-    missing = [key for key in keys if store.get(Scope(USER), key) is None]
+    missing = [key for key in keys if not store.get(Scope(USER), key)]
     assert not missing, f"nothing is stored under {missing}"

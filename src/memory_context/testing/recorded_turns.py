@@ -26,9 +26,9 @@ def turns_of(messages: Sequence[Message]) -> list[ScriptedTurn]:
     said = list[Message]()
     replies = list[ScriptedReply]()
     for index, message in enumerate(messages):
-        if message.role == "assistant":
+        if message.is_reply:
             replies.append(ScriptedReply(message.text, tuple(_results(messages, index))))
-        elif message.role != "tool":
+        elif not message.is_result:
             if replies:
                 turns.append(_turn(said, replies))
                 said = []
@@ -47,7 +47,7 @@ def _turn(said: Sequence[Message], replies: Sequence[ScriptedReply]) -> Scripted
 
 def _results(messages: Sequence[Message], index: int) -> Iterator[ScriptedResult]:
     """Yield the calls of the message at *index* with their results, under new ids that are unique in the run."""
-    results = takewhile(lambda message: message.role == "tool", messages[index + 1 :])
+    results = takewhile(lambda message: message.is_result, messages[index + 1 :])
     answers = {result.answers: result.text for result in results}
     for number, call in enumerate(messages[index].calls):
         # Normalized, because some frameworks parse arguments and write them again in another form.

@@ -54,7 +54,9 @@ class ReferenceHost:
         for reply in turn.replies:
             prompts.append(await self._prompt())
             calls = tuple(result.call for result in reply.results)
-            words = {0: reply.text} if reply.text or not calls else {}
+            words = {}
+            if reply.text or not calls:
+                words = {0: reply.text}
             await self._take_in([Message("", "assistant", "assistant", words, calls)])
             if reply.results:
                 await self._take_in([self._answer(result) for result in reply.results])
@@ -80,7 +82,9 @@ class ReferenceHost:
         await self._held.take_in([replace(one, id=new_message_id()) for one in messages])
 
     def _answer(self, result: ScriptedResult) -> Message:
-        text, is_error, call = result.text, result.is_error, result.call
+        text = result.text
+        is_error = result.is_error
+        call = result.call
         if text is None:
             text, is_error = self._memory_tool(call.name, json.loads(call.arguments))
         return Message("", "tool", call.name, {0: text}, answers=call.id, is_error=is_error)

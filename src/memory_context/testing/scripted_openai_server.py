@@ -54,8 +54,8 @@ class ScriptedProvider(ThreadingHTTPServer):
         self.asked.append(request)
         problem = problem_of_messages(request["messages"])
         if self.is_strict:
-            tools: list[Wire] = request.get("tools", [])
-            problem = problem or next(filter(None, map(problem_of_strict_tool, tools)), None)
+            for tool in request.get("tools", ()):
+                problem = problem or problem_of_strict_tool(tool)
         if problem is None:
             return {"role": "assistant", "content": None, **self.script.pop(0)}
         self.refused.append(problem)
@@ -65,28 +65,32 @@ class ScriptedProvider(ThreadingHTTPServer):
 def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 - whatever a tool takes
     """Return a message for a script that calls a tool."""
     function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    call = {"id": call_id, "type": "function", "function": function}
+    return {"tool_calls": [call]}
 
 
 def problem_of_messages(messages: Sequence[Wire]) -> str | None:
     """Return why OpenAI refuses *messages*; None if it takes them."""
     waiting = set[str]()
     for index, message in enumerate(messages):
-        role = message["role"]
+        here = f"messages[{index}]"
+        is_result = message["role"] == "tool"
         call_id = message.get("tool_call_id")
-        if role == "tool" and call_id not in waiting:
-            return (
-                f"messages[{index}]: a 'tool' message must follow a message with its 'tool_calls'"
-            )
-        if role != "tool" and waiting:
-            return f"messages[{index}]: 'tool_calls' must be followed by results for {waiting}"
+        calls = message.get("tool_calls") or ()
+        name = message.get("name") or "unnamed"
+        if is_result and call_id not in waiting:
+            return f"{here}: a 'tool' message must follow a message with its 'tool_calls'"
+        if waiting and not is_result:
+            return f"{here}: 'tool_calls' must be followed by results for {waiting}"
         waiting.discard(str(call_id))
-        waiting |= {call["id"] for call in message.get("tool_calls") or ()}
-        if message.get("content") is None and not message.get("tool_calls"):
-            return f"messages[{index}]: content is required"
-        if not _NAME.fullmatch(message.get("name") or "unnamed"):
-            return f"messages[{index}].name does not match {_NAME.pattern}"
-    return f"'tool_calls' must be followed by results for {waiting}" if waiting else None
+        waiting.update(call["id"] for call in calls)
+        if message.get("content") is None and not calls:
+            return f"{here}: content is required"
+        if not _NAME.fullmatch(name):
+            return f"{here}.name does not match {_NAME.pattern}"
+    if waiting:
+        return f"'tool_calls' must be followed by results for {waiting}"
+    return None
 
 
 def problem_of_strict_tool(tool: Wire) -> str | None:
@@ -95,16 +99,19 @@ def problem_of_strict_tool(tool: Wire) -> str | None:
     See https://platform.openai.com/docs/guides/structured-outputs.
     """
     function = tool["function"]
+    tool_name = function["name"]
     parameters = function["parameters"]
+    arguments = parameters["properties"]
     if not function.get("strict"):
-        return f"{function['name']} is not strict"
+        return f"{tool_name} is not strict"
     if parameters.get("additionalProperties") is not False:
-        return f"{function['name']}: additionalProperties is required to be false"
-    if set(parameters["required"]) != set(parameters["properties"]):
-        return f"{function['name']}: required is required to include every key"
-    for name, argument in parameters["properties"].items():
-        if "default" in argument or argument.get("type") == "object" or "type" not in argument:
-            return f"{function['name']}: {name} is not permitted"
+        return f"{tool_name}: additionalProperties is required to be false"
+    if set(parameters["required"]) != arguments.keys():
+        return f"{tool_name}: required is required to include every key"
+    for name, argument in arguments.items():
+        kind = argument.get("type", "object")
+        if kind == "object" or "default" in argument:
+            return f"{tool_name}: {name} is not permitted"
     return None
 
 
@@ -113,21 +120,21 @@ class _Completions(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a request."""
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers["Content-Length"])
+        request = json.loads(self.rfile.read(length))
+        model = request["model"]
         message = self.server.answer(request)
         if message is None:
-            self._send(
-                400, "application/json", json.dumps({"error": {"message": self.server.refused[-1]}})
-            )
+            error = {"message": self.server.refused[-1]}
+            self._send(400, "application/json", json.dumps({"error": error}))
             return
         if request.get("stream"):
-            events = [
-                f"data: {json.dumps(chunk)}\n\n" for chunk in _chunks(message, request["model"])
-            ]
-            self._send(200, "text/event-stream", "".join([*events, "data: [DONE]\n\n"]))
+            chunks = map(json.dumps, _chunks(message, model))
+            events = "".join(f"data: {data}\n\n" for data in (*chunks, "[DONE]"))
+            self._send(200, "text/event-stream", events)
             return
         choice = {"index": 0, "message": message, "finish_reason": _reason(message)}
-        answer = _head("chat.completion", request["model"]) | {"choices": [choice]}
+        answer = _completion("chat.completion", model, choice)
         self._send(200, "application/json", json.dumps(answer))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
@@ -142,12 +149,20 @@ class _Completions(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def _head(kind: str, model: str) -> Wire:
-    return {"id": "scripted", "object": kind, "created": 1, "model": model}
+def _completion(kind: str, model: str, choice: Wire) -> Wire:
+    return {
+        "id": "scripted",
+        "object": kind,
+        "created": 1,
+        "model": model,
+        "choices": [choice],
+    }
 
 
 def _reason(message: Mapping[str, Any]) -> str:
-    return "tool_calls" if message.get("tool_calls") else "stop"
+    if message.get("tool_calls"):
+        return "tool_calls"
+    return "stop"
 
 
 def _chunks(message: Wire, model: str) -> Iterator[Wire]:
@@ -155,6 +170,8 @@ def _chunks(message: Wire, model: str) -> Iterator[Wire]:
     deltas: list[Wire] = [{"role": "assistant", "content": message["content"]}]
     for index, call in enumerate(message.get("tool_calls") or ()):
         deltas.append({"tool_calls": [{"index": index, **call}]})
-    for delta in (*deltas, Wire()):
-        choice = {"index": 0, "delta": delta, "finish_reason": None if delta else _reason(message)}
-        yield _head("chat.completion.chunk", model) | {"choices": [choice]}
+    for delta in deltas:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        yield _completion("chat.completion.chunk", model, choice)
+    end = {"index": 0, "delta": Wire(), "finish_reason": _reason(message)}
+    yield _completion("chat.completion.chunk", model, end)

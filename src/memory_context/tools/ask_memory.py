@@ -18,7 +18,7 @@ from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return keys as one text, separated by commas and without duplicates. They may come as a list or as references."""
     if isinstance(value, list):
-        value = ",".join(str(one) for one in cast("Sequence[Any]", value))
+        value = ",".join(map(str, cast("Sequence[Any]", value)))
     if not isinstance(value, str):
         return value
     keys = [as_key(one) for one in value.split(",")]

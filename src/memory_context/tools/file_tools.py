@@ -67,7 +67,9 @@ class FileArgs(LenientArgs):
     @property
     def lines(self) -> tuple[int, int] | None:
         """Return the first and the last line of the range; None for all lines."""
-        return (self.view_range[0], self.view_range[-1]) if self.view_range else None
+        if self.view_range:
+            return (self.view_range[0], self.view_range[-1])
+        return None
 
     def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
         """Return the argument `name`, or raise MemoryToolError if it is missing."""
@@ -141,7 +143,9 @@ def _relative(path: str) -> str:
 def _written(path: str) -> str:
     """Return a path in the form that models use, below `ROOT`."""
     inside = _relative(path)
-    return f"{ROOT}/{inside}" if inside else ROOT
+    if inside:
+        return f"{ROOT}/{inside}"
+    return ROOT
 
 
 def _shown(path: str) -> str:
@@ -149,7 +153,9 @@ def _shown(path: str) -> str:
     written = end = _written(path)
     while default_counter().exceeds(end, PATH_TOKENS):
         end = end[len(end) // 4 + 1 :]
-    return written if end == written else f"…{end}"
+    if end == written:
+        return written
+    return f"…{end}"
 
 
 def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
@@ -161,14 +167,16 @@ def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
         return _view_file(files, args, path, max_tokens)
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
-    text = "\n".join(_entry_line(entry) for entry in entries)
+    text = "\n".join(map(_entry_line, entries))
     said = partial(prompts.FILES_LISTED.format, count=len(entries), path=_shown(path))
     return _page(files, said, text, 1, args.offset, max_tokens)
 
 
 def _entry_line(entry: FileEntry) -> str:
     path = _written(entry.path)
-    return f"{path}/" if entry.is_folder else prompts.FILES_ENTRY.format(path=path, size=entry.size)
+    if entry.is_folder:
+        return f"{path}/"
+    return prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
 
 def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) -> str:
@@ -176,7 +184,9 @@ def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) ->
     if not text:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     said = partial(prompts.FILES_LINES.format, count=len(lines_of(text)), path=_shown(path))
-    first = args.lines[0] if args.lines else 1
+    first = 1
+    if args.lines:
+        first = args.lines[0]
     return _page(files, said, numbered(text, args.lines), first, args.offset, max_tokens)
 
 

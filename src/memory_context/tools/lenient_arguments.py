@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, cast
@@ -34,12 +35,16 @@ def plain_schema(schema: JsonObject) -> None:
 
 def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return an object or a list as JSON text, and anything else as it is."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a number as at least 0, and an empty value as 0."""
-    return max(0, value) if isinstance(value, int) else value or 0
+    """Return a number as one from 0 to the largest size, and an empty value as 0."""
+    if isinstance(value, int):
+        return min(max(0, value), sys.maxsize)
+    return value or 0
 
 
 def as_limit(value: int) -> int:
@@ -93,7 +98,9 @@ def as_moment(text: str, *, end: bool = False) -> datetime | None:
 
 def as_tier(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return the name of a tier in lower case."""
-    return value.strip().lower() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.strip().lower()
+    return value
 
 
 def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes

@@ -127,14 +127,16 @@ def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
     tier = args.tier or None
     if args.key:
         note = notes.get(args.key, tier=tier)
-        if note is None:
+        if not note:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
         return ToolAnswer(
             answer(note, Selection(), 0, max_tokens, notes.counter.count), (args.key,)
         )
     all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
     page = all_notes[args.offset :]
-    return _listed(notes, page, args.offset, max_tokens) if page else ToolAnswer(prompts.NO_NOTES)
+    if page:
+        return _listed(notes, page, args.offset, max_tokens)
+    return ToolAnswer(prompts.NO_NOTES)
 
 
 def _listed(

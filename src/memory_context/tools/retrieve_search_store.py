@@ -68,7 +68,7 @@ class RetrieveArgs(LenientArgs):
     @classmethod
     def _plain_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, list):
-            return ", ".join(str(part) for part in cast("Iterable[Any]", value))
+            return ", ".join(map(str, cast("Iterable[Any]", value)))
         return "" if value is None else value
 
 

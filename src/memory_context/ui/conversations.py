@@ -200,7 +200,9 @@ def one_call(visit: Visit) -> Html:
     decisions = [one.what for one in records if isinstance(one.what, Decision)]
     if earlier:
         decisions = [one for one in decisions if one.at > earlier[0].at]
-    number = f"{len(models):,}" if len(records) < CHARTED else ""
+    number = ""
+    if len(records) < CHARTED:
+        number = f"{len(models):,}"
     head = tag("h1", f"Call {number} of ", visit.link(thread, "thread", id=thread))
     sizes = tag(
         "p",
@@ -209,7 +211,9 @@ def one_call(visit: Visit) -> Html:
         _share(call.tokens_full, call.tokens_sent),
     )
     prompt = _prompt_of(visit, thread, at, until)
-    messages = from_lines(prompt) if prompt else []
+    messages = []
+    if prompt:
+        messages = from_lines(prompt)
     known = {ref.key for text in _texts_of(messages) for ref in MemoryRef.find_all(text)}
     previews = _previews(messages, known)
     parts = [
@@ -265,7 +269,7 @@ def _texts(
     parts = [tag("h2", title)]
     for key in keys:
         item = visit.memory.memory_store.get(visit.memory.scope, key)
-        if item is None:
+        if not item:
             parts.append(tag("div", visit.key(key), soft(" is deleted")))
             continue
         head = joined(visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens"))

@@ -17,7 +17,9 @@ def health(visit: Visit) -> Html:
     checks = list[list[str]]()
     for check in examined(visit.url):
         status = tag("b", check.status, cls=f"status {check.status}")
-        remedy = tag("div", f"→ {check.remedy}") if check.remedy else ""
+        remedy = ""
+        if check.remedy:
+            remedy = tag("div", f"→ {check.remedy}")
         checks.append([status, check.name, joined(check.found, remedy)])
     parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
     catalog = Catalog(visit.memory.memory_store)
@@ -52,7 +54,9 @@ def audit(visit: Visit) -> Html:
         reason = "no entries: the trail is kept where audit=True is set"
         return joined(*parts, tag("p", reason, cls="soft"))
     parts.append(listing(("at", "what", "key", "agent", "conversation"), rows))
-    links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})] if start else []
+    links = []
+    if start:
+        links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})]
     if len(found) > ROWS:
         links.append(visit.link("older →", "audit", **{"from": start + ROWS}))
     return joined(*parts, tag("p", *(joined(one, " ") for one in links)))

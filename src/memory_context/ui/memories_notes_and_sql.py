@@ -121,7 +121,9 @@ def _day(text: str) -> datetime | None:
 
 def _hit(visit: Visit, item: MemoryItem) -> Html:
     match = item.match
-    why = soft(f" · found by {', '.join(match.why)}") if match and match.why else ""
+    why = ""
+    if match and match.why:
+        why = soft(f" · found by {', '.join(match.why)}")
     size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
     head = joined(visit.key(item.memory_key), f" {item.summary} ", size, why)
     if match and match.passage and not is_secret(item):
@@ -176,7 +178,9 @@ def _actions(visit: Visit, item: MemoryItem) -> Html:
         forms.append(folded("edit", act("edit", labelled("content", text), button("Save"))))
     if item.origin not in CONFIRMED:
         forms.append(act("confirm", button("Confirm it")))
-    day = f"{item.expires_at.astimezone():%Y-%m-%d}" if item.expires_at else ""
+    day = ""
+    if item.expires_at:
+        day = f"{item.expires_at.astimezone():%Y-%m-%d}"
     ends = labelled("forget it on (empty: never)", field("date", "day", day))
     forms.append(folded("expire", act("expire", ends, button("Set"))))
     warning = tag("p", "It is deleted for good; references to it will say when.")
@@ -265,7 +269,7 @@ def edit(visit: Visit) -> str:
     elif "\r\n" in item.text:
         content = content.replace("\n", "\r\n")
     notes = ScopedMemory(visit.memory, **ids)
-    if notes.update(item.memory_key, content, origin=PERSON, seen=item.updated_at) is None:
+    if not notes.update(item.memory_key, content, origin=PERSON, seen=item.updated_at):
         raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
 

@@ -142,7 +142,7 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
     visit = None
     try:
         visit = _visit(looked, base, name, asked)
-        if visit is None:
+        if not visit:
             return HTMLResponse(message(NOTHING_YET), headers=HEADERS)
         if is_change:
             return RedirectResponse(CHANGES[name](visit), 303, HEADERS)

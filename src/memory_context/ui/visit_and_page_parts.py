@@ -68,7 +68,9 @@ class Visit:
         given = {name: value for name, value in asked.items() if value not in (None, "")}
         if len(self.users) > 1:
             given["user"] = self.user
-        query = f"?{urlencode(given)}" if given else ""
+        query = ""
+        if given:
+            query = f"?{urlencode(given)}"
         return f"{self.base}/{page}{query}"
 
     def link(self, text: str, page: str, **asked: str | int | None) -> Html:
@@ -130,7 +132,9 @@ def choice(name: str, options: Sequence[str], chosen: str) -> Html:
 
 def option(name: str, chosen: str) -> Html:
     """Return an option of a list to choose from, which is selected if it is *chosen*."""
-    state = {"selected": ""} if name == chosen else {}
+    state = {}
+    if name == chosen:
+        state = {"selected": ""}
     return tag("option", name, value=name, **state)
 
 
@@ -141,7 +145,7 @@ def button(text: str, cls: str = "") -> Html:
 
 def when(moment: datetime | None) -> Html:
     """Draw a moment in local time, to the second, with UTC as its tooltip; nothing for None."""
-    if moment is None:
+    if not moment:
         return Html("")
     utc = moment.astimezone(UTC)
     return tag(

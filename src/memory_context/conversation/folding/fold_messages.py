@@ -100,7 +100,9 @@ class MessageFolder:
         if all(message.facts for message in messages):
             return list(messages)
         folder = self._with_shared_threshold(messages)
-        references = references_of(before) if any(one.is_typed for one in messages) else {}
+        references = {}
+        if any(one.is_typed for one in messages):
+            references = references_of(before)
         return [
             message if message.facts else folder._taken_in(message, before, references)  # noqa: SLF001 - its own
             for message in messages
@@ -109,11 +111,11 @@ class MessageFolder:
     def threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded as they come in; None for never."""
         threshold = self.late_threshold_of(message)
-        is_answer = message.role == "assistant" and not self.folds_answers
+        is_answer = message.is_reply and not self.folds_answers
         is_read_first = is_answer or message.source in READING_TOOLS
         if threshold is None or is_read_first:
             return None
-        if message.role == "tool" and self.policy.reads_files(message.source):
+        if message.is_result and self.policy.reads_files(message.source):
             return max(threshold, self.policy.page_budget)
         if self.policy.fold == "after_reading":
             return max(threshold, self.policy.read_cap)
@@ -121,9 +123,9 @@ class MessageFolder:
 
     def late_threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded after a model has read them; None for never."""
-        if message.role == "system" or message.is_ours:
+        if message.is_system or message.is_ours:
             return None
-        if message.role == "tool":
+        if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.role == "user" or self.folds_answers:
             return self.policy.threshold_for(message.source)
@@ -150,8 +152,12 @@ class MessageFolder:
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        tool = message.source if message.role == "tool" else None
-        named_in = [message] if message.role == "assistant" else []
+        tool = None
+        if message.is_result:
+            tool = message.source
+        named_in = []
+        if message.is_reply:
+            named_in = [message]
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
@@ -163,9 +169,9 @@ class MessageFolder:
                 preview_tokens=self._preview_tokens(message),
                 focus=self._focus(message, before, is_late=is_late),
             )
-            if folded is not None and not is_late:
+            if folded and not is_late:
                 folded = shown_before(folded, before, self.manager)
-            if folded is None:
+            if not folded:
                 folding.note(outcome="kept")
             else:
                 folding.note(
@@ -178,7 +184,7 @@ class MessageFolder:
 
     def _preview_tokens(self, message: Message) -> int:
         """Return the most tokens that a preview of a text of *message* may have."""
-        return self.policy.preview_budget(None if message.role == "tool" else message.source)
+        return self.policy.preview_budget(None if message.is_result else message.source)
 
     def _focus(
         self, message: Message, before: Sequence[Message], *, is_late: bool = False
@@ -188,7 +194,9 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        tool = message.source if message.role == "tool" else None
+        tool = None
+        if message.is_result:
+            tool = message.source
         return PreviewFocus(
             _question(message, _arguments_of(message, before), before),
             set[str]() if is_late else self.ledger.names(before),
@@ -231,8 +239,11 @@ class MessageFolder:
     ) -> Message:
         """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
         remark = remark_of(ref)
-        shown = folded.text if folded else ref.render()
-        ranges = folded.preview.ranges if folded else ()
+        shown = ref.render()
+        ranges: tuple[tuple[int, int], ...] = ()
+        if folded:
+            shown = folded.text
+            ranges = folded.preview.ranges
         count = self.manager.counter.count
         self.fail_open.stats.add(tokens_shown=max(0, count(shown) - count(remark)))
         note_made(self.manager.scope.user_id, shown)
@@ -249,7 +260,7 @@ class MessageFolder:
             StoreError: The store failed.
         """
         item = self.manager.memory_store.get(self.manager.scope, ref.key)
-        if item is None:
+        if not item:
             return None
         return fold(
             item.text,
@@ -274,11 +285,14 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        kind = "tool_output" if message.role == "tool" else "message"
-        tags, origin = self.secret_tags(named_in), self.origin_of([message])
+        kind = "message"
+        if message.is_result:
+            kind = "tool_output"
+        tags = self.secret_tags(named_in)
+        origin = self.origin_of([message])
         source = source or message.source
         # What a model wrote stands in its prompts as it was, until it is folded.
-        if message.role == "assistant":
+        if message.is_reply:
             text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
@@ -295,10 +309,13 @@ class MessageFolder:
         keys = list(named_keys(messages))
         if not keys:
             return []
-        store, scope = self.manager.memory_store, self.manager.scope
+        store = self.manager.memory_store
+        scope = self.manager.scope
         secrets = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
         inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
-        return [SECRET] if secrets or inherited else []
+        if secrets or inherited:
+            return [SECRET]
+        return []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts brought up to date; count the folds."""
@@ -312,7 +329,8 @@ class MessageFolder:
         shown = message
         if folds:
             shown = message.with_texts({place: folded.text for place, folded in folds.items()})
-        new, earlier = self._facts_of(shown, folds), message.known
+        new = self._facts_of(shown, folds)
+        earlier = message.known
         facts = replace(
             new,
             folded=(*earlier.folded, *new.folded),
@@ -333,8 +351,11 @@ class MessageFolder:
         self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
     ) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
-        named = keys_named(message.text, references) if message.is_typed else ()
-        message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
+        facts = MessageFacts()
+        if message.is_typed:
+            named = keys_named(message.text, references)
+            facts = MessageFacts(named=tuple(sorted(named)))
+        message = replace(message, texts=texts, facts=facts)
         folds = dict[int, Folded]()
         for place, text in texts.items():
             if not self.may_fold(message, text):
@@ -356,7 +377,9 @@ class MessageFolder:
         trusted = list[str]()
         for place, text in message.texts.items():
             may_refer = message.is_foldable or place in folds
-            refs = MemoryRef.find_all(text) if may_refer else []
+            refs = []
+            if may_refer:
+                refs = MemoryRef.find_all(text)
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
@@ -374,7 +397,7 @@ class MessageFolder:
     def _trusted_in(self, message: Message, text: str) -> Iterable[str]:
         """Return the keys in an unfolded text of *message* that may be passed on to tools, by who said the text."""
         user_id = self.manager.scope.user_id
-        if message.role == "tool":
+        if message.is_result:
             return made_here(user_id, text)
         if message.is_typed:
             return typed_in(user_id, text)
@@ -384,7 +407,7 @@ class MessageFolder:
 
     def _redacted(self, message: Message, text: str) -> str:
         """Return *text*, redacted if it is a tool's result or may be above the threshold."""
-        if message.role == "tool" or self.may_fold(message, text):
+        if message.is_result or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
 
@@ -404,18 +427,22 @@ class MessageFolder:
         most = results_together(self.policy)
         counter = self.manager.counter
         exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
-        results = [one for one in messages if one.role == "tool" and one.source not in exempt]
+        results = [one for one in messages if one.is_result and one.source not in exempt]
         texts = [text for one in results if not one.known.folded for text in one.texts.values()]
-        if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
+        if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
             return None
         sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
-        return shared_threshold(sizes, most) if sum(sizes) > most else None
+        if sum(sizes) > most:
+            return shared_threshold(sizes, most)
+        return None
 
 
 def results_together(policy: FoldPolicy) -> int:
     """Return the most tokens that the results of one message's calls may have together without being folded."""
     most = max(RESULTS_TOGETHER, 2 * policy.threshold)
-    return most if policy.max_threshold is None else min(most, 2 * policy.max_threshold)
+    if policy.max_threshold is None:
+        return most
+    return min(most, 2 * policy.max_threshold)
 
 
 def shared_threshold(sizes: Sequence[int], together: int) -> int:
@@ -457,12 +484,16 @@ def _origin_of(message: Message) -> Origin:
         return PERSON_ORIGIN
     if message.role in ("user", "tool"):
         return TOOL
-    return MODEL if message.role == "assistant" else PROGRAM
+    if message.is_reply:
+        return MODEL
+    return PROGRAM
 
 
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
-    return -1 if numbered[1].role == "tool" else numbered[0]
+    if numbered[1].is_result:
+        return -1
+    return numbered[0]
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
@@ -473,7 +504,7 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
     """Return what a text is read for: the call that it answers, the model's last words before it, and the task."""
-    words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
+    words = next((one.text for one in reversed(before) if one.is_reply), "")
     task = next((one.text for one in before if one.is_question), "")
     return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
 
@@ -484,7 +515,7 @@ def _record_facts(message: Message, arguments: str | None) -> JsonObject:
         "source": _storable(message.source),
         "call_id": _storable(message.answers) or None,
         "arguments": _storable(arguments),
-        "is_error": message.is_error if message.role == "tool" else None,
+        "is_error": message.is_error if message.is_result else None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 

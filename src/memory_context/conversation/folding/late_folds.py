@@ -109,14 +109,13 @@ def _read_texts(
     reads = 0
     goes_on_reading = True
     least = folder.policy.least_threshold
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
+    for index, message in reversed(list(enumerate(messages))):
+        is_needed = goes_on_reading and message.is_result and _is_reader(message.source)
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         may_save = reads and tokens[index] > least and not is_needed
         if may_save and (saved := saved_by_folding(message, folder)):
             texts.append(ReadText(index, saved, reads))
-        if message.role == "assistant":
+        if message.is_reply:
             reads += 1
             goes_on_reading &= any(_is_reader(call.name) for call in message.calls)
     return texts[::-1]
@@ -141,8 +140,8 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
             preview = preview_limit(folder.policy.preview_tokens, tokens)
             saved += max(0, tokens - preview - REFERENCE_TOKENS)
     for call in message.calls:
-        large = _large_strings(call, folder)
-        saved += sum(counter.count(text) - REFERENCE_TOKENS for text in large)
+        for text in _large_strings(call, folder):
+            saved += counter.count(text) - REFERENCE_TOKENS
     return saved
 
 
@@ -152,29 +151,30 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     Of memory tools' answers, these are only the pages that were read. A text that should have been folded as it came in,
     but was not because the store failed, stays as it is.
     """
-    is_memory_tool = message.role == "tool" and message.source in READING_TOOLS
+    is_memory_tool = message.is_result and message.source in READING_TOOLS
     if is_memory_tool and message.source != RETRIEVE:
         return []
     at_once = folder.threshold_of(message)
-    return [
-        place
-        for place, text in message.texts.items()
-        if (at_once is None or not folder.manager.counter.exceeds(text, at_once))
-        and place not in message.known.folded
-    ]
+    exceeds = folder.manager.counter.exceeds
+    unfolded = list[int]()
+    for place, text in message.texts.items():
+        was_due = at_once is not None and exceeds(text, at_once)
+        if not was_due and place not in message.known.folded:
+            unfolded.append(place)
+    return unfolded
 
 
 def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
     """Return the strings in the arguments of *call* that are above the usual threshold; none if these are not JSON."""
     threshold = folder.policy.threshold_for(None)
+    exceeds = folder.manager.counter.exceeds
     # A cheap test first: a short call has no long argument.
-    if not folder.manager.counter.exceeds(call.arguments, threshold):
+    if not exceeds(call.arguments, threshold):
         return []
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
         return []
-    exceeds = folder.manager.counter.exceeds
     return [text for text in strings_in(arguments) if exceeds(text, threshold)]
 
 
@@ -186,7 +186,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     """
     late = LateFold()
     for place in _unfolded(message, folder):
-        if message.source == RETRIEVE and message.role == "tool":
+        if message.source == RETRIEVE and message.is_result:
             late.pages[place] = _heading(message.texts[place])
         elif folded := folder.fold_text(message, place, before, is_late=True):
             late.folds[place] = folded
@@ -258,7 +258,8 @@ def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> in
     for start in sorted({text.index for text in texts}):
         batch = [text for text in texts if text.index >= start]
         rent = sum(CACHED_PRICE * text.saved * text.reads for text in batch)
-        rewritten = sum(seen_tokens[start:]) - sum(text.saved for text in batch)
+        saved = sum(text.saved for text in batch)
+        rewritten = sum(seen_tokens[start:]) - saved
         if rent >= (1 - CACHED_PRICE) * rewritten:
             return start
     return None

@@ -55,12 +55,10 @@ def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager
     Raises:
         StoreError: The store failed.
     """
-    outputs = [one for one in before if one.role == "tool" and one.source == tool]
+    outputs = [one for one in before if one.is_result and one.source == tool]
     keys = [leading_key(one.text) for one in reversed(outputs) if one.known.folded]
     newest = list(dict.fromkeys(filter(None, keys)))[:COMPARED]
     items = [manager.memory_store.get(manager.scope, key) for key in newest]
     return {
-        item.memory_key: item.text
-        for item in items
-        if item is not None and item.char_count <= MOST_CHARACTERS
+        item.memory_key: item.text for item in items if item and item.char_count <= MOST_CHARACTERS
     }

@@ -1,6 +1,7 @@
 """Choose the records of the conversation's texts that a message is about, by where its terms stand.
 
-Three ways are tried in turn (`RankedPlaces` ranks the places for the first two):
+Four ways are tried in turn (`RankedPlaces` ranks the places for the second and third):
+- the rows that a message asks for by a value, such as the largest one (`rows_by_value`);
 - the records that hold most of what the message tells, if that is enough;
 - the records that a name or a rare value in the message identifies, unless they came already. A question for a reason or
   an explanation looks for these first, and for the others only if there are none;
@@ -27,6 +28,7 @@ from memory_context.conversation.recall.question_terms import (
 )
 from memory_context.conversation.recall.ranked_places import FEW, RankedPlaces
 from memory_context.conversation.recall.records_with_reasons import MeantRecords
+from memory_context.conversation.recall.rows_by_value import rows_by_value
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
 from memory_context.conversation.recall.windows_of_text import (
     best_windows,
@@ -63,6 +65,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """
     chosen = _Chosen(found)
     ranked = RankedPlaces(message, found)
+    chosen.take_all(rows_by_value(ranked))
     if ranked.asks_for_fact:
         is_prose = _choose_most(chosen, ranked), _choose_named(chosen, ranked)
     else:

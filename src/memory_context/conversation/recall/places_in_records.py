@@ -42,11 +42,13 @@ def names_its_record(place: Occurrence) -> bool:
 
     Behind such a name stands a sign that opens a body or ends the line; behind a word of prose stands the next word.
     """
-    if not place.is_exact or place.text[place.stop : place.stop + 1] not in NAME_CLOSES:
+    behind = place.text[place.stop : place.stop + 1]
+    if not place.is_exact or behind not in NAME_CLOSES:
         return False
-    start, stop = place.record.start, place.record.stop
-    before = _WORD.findall(place.text, start, place.start)
-    return place.start < place.text.find("\n", start, stop) and len(before) < MOST_BEFORE_NAME
+    record = place.record
+    first_line_end = place.text.find("\n", record.start, record.stop)
+    words_before = _WORD.findall(place.text, record.start, place.start)
+    return place.start < first_line_end and len(words_before) < MOST_BEFORE_NAME
 
 
 def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
@@ -56,17 +58,21 @@ def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
     name of short?" does: the table has a column "name".
     """
     others = [term for number, term in enumerate(found.terms) if number != place.term]
-    if len(found.held_near(place)) > 1 or not others:
+    if not others:
+        return True
+    if len(found.held_near(place)) > 1:
         return True
     asked = set(chain.from_iterable(map(wanted_lexemes, others)))
-    return any(held_by(place.text[start:stop], asked) for start, stop in place.record.heads)
+    heads = [place.text[start:stop] for start, stop in place.record.heads]
+    return any(held_by(head, asked) for head in heads)
 
 
 def is_value(place: Occurrence) -> bool:
     """Return whether a place fills a value, which is a field's, a cell or a string, as far as the signs around it tell."""
     before = place.text[max(0, place.start - 2) : place.start]
+    behind = place.text[place.stop : place.stop + 1]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
-    return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
+    return opens and behind in VALUE_CLOSES
 
 
 def _has_head_or_is_value(place: Occurrence) -> bool:
@@ -85,18 +91,30 @@ def _is_line_of_list(place: Occurrence) -> bool:
     line_start = text.rfind("\n", nearest, place.start) + 1
     if line_start == 0 and nearest > 0:
         return False  # far into a long line, such as minified JSON
-    before, written = text[line_start : place.start], text[place.start : place.stop]
-    if not any(map(str.isalnum, before)) and any(map(str.isdigit, written)):
+    before = text[line_start : place.start]
+    written = text[place.start : place.stop]
+    begins_line = not any(map(str.isalnum, before))
+    if begins_line and _has_digit(written):
         return True
-    begin = max(0, line_start - BESIDE_CHARACTERS)
-    above = text[begin:line_start].split("\n")[-2:-1]
-    line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")[:2]
-    form, beside = _form(line), list(map(_form, [*above, *below]))
+    line, *neighbours = _line_and_neighbours(text, line_start, place.stop)
+    forms_beside = list(map(_form, neighbours))
     # The entries of a log begin alike, with a time, and go on differently.
     stamp = _form(before)
-    if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
-        return any(other.startswith(stamp) for other in beside)
-    return form.count("w") >= LEAST_WORDS and form in beside
+    if _has_digit(before) and stamp.count("w") >= LEAST_WORDS:
+        return any(form.startswith(stamp) for form in forms_beside)
+    form = _form(line)
+    return form.count("w") >= LEAST_WORDS and form in forms_beside
+
+
+def _line_and_neighbours(text: str, line_start: int, stop: int) -> list[str]:
+    """Return the line that begins at *line_start* and goes beyond *stop*, then the lines above and below it, if any."""
+    lines_before = text[max(0, line_start - BESIDE_CHARACTERS) : line_start].split("\n")
+    lines = text[line_start : stop + BESIDE_CHARACTERS].split("\n")
+    return [lines[0], *lines_before[-2:-1], *lines[1:2]]
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _form(line: str) -> str:

@@ -130,9 +130,9 @@ class RankedPlaces:
         met = self.found.met
         not_met = [term for number, term in enumerate(self.found.terms) if number not in met]
         is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
-        if is_short or not self.words or not all(map(self._may_be_own, not_met)):
+        if is_short or not self.words or not all(map(self.may_be_own, not_met)):
             return []
-        best_first = self._best_first(filter(self._is_sought, self._told))
+        best_first = self._best_first(filter(self._is_sought, self.told))
         most = self._share_held(best_first[0]) if best_first else 0.0
         least_share = self.least_share
         if self.is_question and best_first and self._names_what_is_meant(best_first[0]):
@@ -180,7 +180,7 @@ class RankedPlaces:
         best_first = self._best_first(range(self.own, len(self.found.terms)))
         if not best_first:
             return []
-        others = self._best_first(filter(self._is_sought, self._told))
+        others = self._best_first(filter(self._is_sought, self.told))
         most = max(map(self._share_held, [*others[:1], best_first[0]]))
         if self._share_held(best_first[0]) < max(most, LEAST_OF_NAMED):
             return []
@@ -225,7 +225,7 @@ class RankedPlaces:
                 meant.append(place)
         return meant if of_list else meant[:FEW]
 
-    def _may_be_own(self, term: AskedTerm) -> bool:
+    def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
         return term.is_plain and not asks_about_kind(self.message, term)
 
@@ -236,13 +236,13 @@ class RankedPlaces:
         """
         held = self.found.held_by_record(place)
         describing = self.found.described[place.key] - held
-        told = sum(tells for number, tells in self._told.items() if number in held)
-        described = sum(tells for number, tells in self._told.items() if number in describing)
+        told = sum(tells for number, tells in self.told.items() if number in held)
+        described = sum(tells for number, tells in self.told.items() if number in describing)
         # Rounded, so that it is the same for the same words, in whatever order they are summed.
-        return round((told + DESCRIBES * described) / (sum(self._told.values()) or 1.0), 6)
+        return round((told + DESCRIBES * described) / (sum(self.told.values()) or 1.0), 6)
 
     @cached_property
-    def _told(self) -> Mapping[int, float]:
+    def told(self) -> Mapping[int, float]:
         """Return how much each word tells, and each phrase that stands somewhere: the more, the rarer, and names more.
 
         A word that stands nowhere may be the asker's own. It tells half as much as one that stands once, and not more

@@ -87,51 +87,62 @@ def spoken(line: str, given: Callable[[str], str] = str) -> str:
         if "text" in message:
             return f"{_SPEAKERS.get(who, who)}: {message['text']}"
         is_tool = who == "tool"
-        texts = [str(text) for text in message.get("texts", ()) if text is not None]
-        texts = list(map(given, texts)) if is_tool else texts
-        calls = [
-            f"calls {call['name']}({given(call['arguments'])})" for call in message.get("calls", ())
-        ]
-        who = message["source"] if is_tool else who
+        parts = [str(text) for text in message.get("texts", ()) if text is not None]
+        if is_tool:
+            who = message["source"]
+            parts = list(map(given, parts))
+        for call in message.get("calls", ()):
+            parts.append(f"calls {call['name']}({given(call['arguments'])})")
     except (ValueError, LookupError, TypeError):
         return line
-    return f"{who}: {' '.join([*texts, *calls])}"
+    return f"{who}: {' '.join(parts)}"
 
 
 def _least(text: str, turn: Record) -> list[str]:
     """Return the lines of a turn without long results and arguments; the first line says at which line the turn begins."""
-    gap = GAP_AT_LINE.format(line=1 + text.count("\n", 0, turn.start))
+    gap = GAP_AT_LINE.format(line=_first_line(text, turn))
     lines = text[turn.start : turn.stop].split("\n")
     return [gap, *(spoken(line, _if_short) for line in lines)]
 
 
+def _first_line(text: str, turn: Record) -> int:
+    """Return the number of the line in which a turn begins, from 1."""
+    return 1 + text.count("\n", 0, turn.start)
+
+
 def _if_short(given: str) -> str:
     """Return a result or arguments if they are short; else the sign for a gap."""
-    return given if len(given) <= SHORT_CHARACTERS else GAP
+    if len(given) > SHORT_CHARACTERS:
+        return GAP
+    return given
 
 
 def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Excerpt:
     """Return a turn with as much of the results of tools as *budget* pays for; cut, if it is too little for what was said."""
-    shown = _least(text, turn)
+    least = _least(text, turn)
     lines = text[turn.start : turn.stop].split("\n")
-    left = budget - cost("\n".join(shown))
+    left = budget - cost("\n".join(least))
     if left < 0:
-        return _cut(lines, shown, query, budget, cost)
-    ranges = list[Span]()
-    first = 1 + text.count("\n", 0, turn.start)
-    for number, line in enumerate(lines):
-        full_line = spoken(line)
-        longer = full_line
-        if full_line != shown[1 + number]:
-            most = min(left + cost(shown[1 + number]), RESULT_TOKENS)
-            longer = spoken(line, partial(_wanted_of_result, query=query, budget=most, cost=cost))
-        added = cost(longer) - cost(shown[1 + number])
-        if added <= left:
+        return _cut(lines, least, query, budget, cost)
+    gap, *short_lines = least
+    shown, ranges = [gap], list[Span]()
+    for number, (line, short) in enumerate(
+        zip(lines, short_lines, strict=True), _first_line(text, turn)
+    ):
+        whole = spoken(line)
+        part = whole
+        if whole != short:
+            most = min(left + cost(short), RESULT_TOKENS)
+            part = spoken(line, partial(_wanted_of_result, query=query, budget=most, cost=cost))
+        added = cost(part) - cost(short)
+        if added > left:
+            part = short
+        else:
             left -= added
-            shown[1 + number] = longer
+        shown.append(part)
         # A line counts as shown if it is whole, or if only the arguments of its calls were cut: all that was said is there.
-        if shown[1 + number] == full_line or not line.startswith(TOOL_RESULT):
-            ranges.append((first + number, first + number))
+        if part == whole or not line.startswith(TOOL_RESULT):
+            ranges.append((number, number))
     return Excerpt("\n".join(shown), tuple(joined(ranges)))
 
 
@@ -160,20 +171,21 @@ def _cut(
     """
     gap, *texts = least
     by_persons = [number for number, line in enumerate(lines) if line.startswith(ASKED)]
-    others = [number for number in range(len(lines) - 1, -1, -1) if number not in by_persons]
+    others = [number for number in range(len(lines)) if number not in by_persons]
     left = budget - cost(gap) - 1
     shown = dict[int, str]()
-    for number in (*by_persons, *others):
+    for number in (*by_persons, *reversed(others)):
         part = texts[number]
         if left <= 0 or lines[number].startswith(TOOL_RESULT):
             continue
         if cost(part) > left:
             # A few words of a short answer or call tell nothing.
-            is_worth = number in by_persons or cost(part) > SHORT_TOKENS
-            part = excerpt(part, query, left, cost).text if is_worth else ""
+            is_short = number not in by_persons and cost(part) <= SHORT_TOKENS
+            part = "" if is_short else excerpt(part, query, left, cost).text
         if part:
             shown[number] = part
             left -= cost(part) + 1
     if not shown:
         return Excerpt("")
-    return Excerpt("\n".join([gap, *(shown[number] for number in sorted(shown))]))
+    in_order = [shown[number] for number in sorted(shown)]
+    return Excerpt("\n".join([gap, *in_order]))

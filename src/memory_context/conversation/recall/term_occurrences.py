@@ -52,6 +52,8 @@ LEAST_ID = 32
 _TIME_IN_STAMP = re.compile(rf"(?:\d{{4}}:)?({TIME.pattern})")
 # Separates the parts of a path, an address or an id: "57" is a part of "web-57-x".
 _PARTS = re.compile(r"[/:@#\\_-]")
+# A line break or tab that JSON has escaped, or the sign before a folder, as it begins a word (`COMPOUND`).
+_BEFORE_WORD = re.compile(r"^\\[nrt]?")
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,7 @@ def _add_occurrences(
     folded = [asked.casefold() for asked in found.terms[number].words]
     for run in words.runs_of(term.words):
         begin, stop = run[0][0], run[-1][1]
-        written = [unescaped(text[start:end]) for start, end in run]
+        written = [_BEFORE_WORD.sub("", unescaped(text[start:end])) for start, end in run]
         # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
         # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
         if "\n" in text[begin:stop] and tuple(written) != term.words:
@@ -453,4 +455,4 @@ def _is_part(asked: str, written: str) -> bool:
     if asked not in written:
         return False
     before, _, behind = written.partition(asked)
-    return not (before[-1:].isalnum() or behind[:1].isalnum())
+    return not (_BEFORE_WORD.sub("", before)[-1:].isalnum() or behind[:1].isalnum())

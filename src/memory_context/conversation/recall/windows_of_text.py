@@ -54,33 +54,41 @@ def best_windows(
         most_characters: How many characters the windows may have together.
     """
     scores = _scores(found, windows)
-    ranked = sorted(scores, key=lambda window: -scores[window])
+    least = LEAST_OF_BEST * max(scores.values(), default=0.0)
     characters_left = most_characters
-    for window in ranked:
+    for window in sorted(scores, key=scores.__getitem__, reverse=True):
+        key, index = window
         places = windows[window]
-        record = _lines_of_window(places[0].text, window[1])
+        record = _lines_of_window(places[0].text, index)
         characters_left -= record.stop - record.start
-        if characters_left < 0 or scores[window] < LEAST_OF_BEST * scores[ranked[0]]:
+        if characters_left < 0 or scores[window] < least:
             return
-        yield window[0], record, list(terms_at(places))
+        yield key, record, list(terms_at(places))
 
 
 def _scores(
     found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]]
 ) -> dict[Window, float]:
     """Return the score of each window: the weight of its terms, with a share of the weight in the windows around it."""
-    weights = defaultdict[Window, float](float)
-    for window, places in windows.items():
-        for term, count in terms_at(places).items():
-            saturated = count * (SATURATION + 1) / (count + SATURATION)
-            weights[window] += found.weights[term] * saturated
+    weights = {window: _weight(found, places) for window, places in windows.items()}
     scores = dict[Window, float]()
     for key, index in windows:
         score = OWN_FACTOR * weights[key, index]
         for distance, share in enumerate(FACTORS_BESIDE, 1):
-            score += share * (weights[key, index - distance] + weights[key, index + distance])
+            before = weights.get((key, index - distance), 0.0)
+            behind = weights.get((key, index + distance), 0.0)
+            score += share * (before + behind)
         scores[key, index] = score
     return scores
+
+
+def _weight(found: FoundTerms, places: Iterable[Occurrence]) -> float:
+    """Return the weight of the terms at *places*, which grows ever less with each further place of the same term."""
+    weight = 0.0
+    for term, count in terms_at(places).items():
+        saturated = count * (SATURATION + 1) / (count + SATURATION)
+        weight += found.weights[term] * saturated
+    return weight
 
 
 def line_of(text: str, place: int) -> int:
@@ -90,8 +98,11 @@ def line_of(text: str, place: int) -> int:
 
 def _lines_of_window(text: str, index: int) -> Record:
     """Return the lines that begin in a window; where lines are long, the window itself."""
-    start, end = index * WINDOW, min((index + 1) * WINDOW, len(text))
-    stop = text.find("\n", end - 1, (index + 2) * WINDOW)
+    start = index * WINDOW
+    end = min(start + WINDOW, len(text))
+    line_stop = text.find("\n", end - 1, end + WINDOW)
     if index:
         start = text.find("\n", start - 1, end) + 1 or start
-    return Record(start, stop if stop >= 0 else end)
+    if line_stop < 0:
+        line_stop = end
+    return Record(start, line_stop)

@@ -77,7 +77,7 @@ class RunningCall:
 def tell_caller(user_id: str, keys: Iterable[str]) -> None:
     """If this runs in a tool that a conversation of the same user called, let that conversation pass on *keys*, too."""
     call = _calling.get()
-    if call is not None and call.user_id == user_id:
+    if call and call.user_id == user_id:
         call.told.update(keys)
 
 
@@ -96,7 +96,9 @@ def note_made(user_id: str, placeholder: str) -> None:
 
 def made_here(user_id: str, text: str) -> set[str]:
     """Return the key of a tool's result, *text*, if it is a placeholder that this process has made; else an empty set."""
-    return _noted("made", user_id, hash_content(text)) if leading_key(text) else set()
+    if leading_key(text):
+        return _noted("made", user_id, hash_content(text))
+    return set()
 
 
 def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
@@ -106,7 +108,9 @@ def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
 
 def said_here(user_id: str, text: str) -> set[str]:
     """Return the keys that a model which said *text* in this process may pass on; empty if none has said it."""
-    return _noted("said", user_id, hash_content(text)) if MemoryRef.find_all(text) else set()
+    if MemoryRef.find_all(text):
+        return _noted("said", user_id, hash_content(text))
+    return set()
 
 
 def in_tool_call() -> bool:
@@ -124,7 +128,7 @@ def typed_in(user_id: str, text: str) -> list[str]:
         return keys
     call = _calling.get()
     allowed = [*_calls.get((user_id, hash_content(text)), ())]
-    if call is not None:
+    if call:
         allowed.append(call.allowed)
     return [key for key in keys if all(key in one for one in allowed)]
 

@@ -214,7 +214,8 @@ def items_of(
                 )
             items[key] = item
         sizes = {key: bytes_of(item.content) for key, item in items.items()}
-        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        size = sum(sizes[key] for key in keys)
+        limit = policy.limit_for(tool)
         passing.note(keys=tuple(items), bytes=size)
         if size > limit:
             raise NotPassedError(

@@ -132,7 +132,9 @@ def _first(fields: Json, places: Sequence[str]) -> object:
         raise InvalidArgumentError(
             f"a {_kind(fields)} without {' or '.join(places)}: {json.dumps(fields)[:60]}"
         )
-    return found[0] if found else None
+    if found:
+        return found[0]
+    return None
 
 
 def calls_in(content: object) -> list[Json]:
@@ -162,7 +164,9 @@ def results_apart(message: Json) -> Iterator[Json]:
 def parts_of(message: Json) -> list[object]:
     """Return the parts of a message's content; a text alone is one."""
     content: object = message.get("content") or []
-    return cast("list[object]", content) if isinstance(content, list) else [content]
+    if isinstance(content, list):
+        return cast("list[object]", content)
+    return [content]
 
 
 def _kind(part: object) -> str:

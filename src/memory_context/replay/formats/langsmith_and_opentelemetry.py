@@ -118,7 +118,9 @@ def _value(written: Json) -> Any:  # noqa: ANN401 - of any kind
     [(kind, value)] = written.items()
     if kind == "arrayValue":
         return [_value(one) for one in _objects(value.get("values"))]
-    return _attributes(_objects(value.get("values"))) if kind == "kvlistValue" else value
+    if kind == "kvlistValue":
+        return _attributes(_objects(value.get("values")))
+    return value
 
 
 def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:
@@ -131,14 +133,17 @@ def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:
 
 
 def _parsed(value: Any) -> list[Json]:  # noqa: ANN401 - JSON text, or its value
-    return cast("list[Json]", json.loads(value) if isinstance(value, str) else value or [])
+    if isinstance(value, str):
+        value = json.loads(value)
+    return cast("list[Json]", value or [])
 
 
 def _spread(attributes: Json) -> tuple[list[Json], list[Json]]:
     for asked, answered in _SPREAD:
-        prompt = [_message(one) for one in _gathered(attributes, asked)]
+        prompt = list(map(_message, _gathered(attributes, asked)))
         if prompt:
-            return prompt, [_message(one) for one in _gathered(attributes, answered)]
+            reply = map(_message, _gathered(attributes, answered))
+            return prompt, list(reply)
     return [], []
 
 
@@ -164,13 +169,14 @@ def _message(gathered: Json) -> Json:
     message: Json = gathered.get("message", gathered)
     contents = _in_order(_object(message.get("contents")))
     parts = [content.get("message_content", content) for content in contents]
-    calls = [call.get("tool_call", call) for call in _in_order(_object(message.get("tool_calls")))]
+    calls = list[Json]()
+    for one in _in_order(_object(message.get("tool_calls"))):
+        call = one.get("tool_call", one)
+        calls.append({"id": call.get("id"), "function": call.get("function", call)})
     return {
         "role": message.get("role", "assistant"),
         "content": parts or message.get("content"),
-        "tool_calls": [
-            {"id": call.get("id"), "function": call.get("function", call)} for call in calls
-        ],
+        "tool_calls": calls,
         "tool_call_id": message.get("tool_call_id"),
         "name": message.get("name"),
     }

@@ -25,7 +25,7 @@ def grown_runs(
         for place in range(len(runs) - 1, -1, -1):
             before = runs[place][1]
             # A reply must follow the earlier prompt; the same question asked again is another run.
-            answered = len(asked) > len(before) and asked[len(before)].role == "assistant"
+            answered = len(asked) > len(before) and asked[len(before)].is_reply
             if answered and asked[: len(before)] == before:
                 runs[place] = (runs[place][0], asked, with_reply)
                 break

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 LONGEST_NAME = 120  # of a folder, in bytes
 LONGEST_PATH = 1000  # of all folders of a category, in characters
 _EDGE = ". "  # characters that may occur inside a name, but not at its beginning or end
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" + _EDGE)
+_PLAIN = "_-" + _EDGE  # and letters and digits of any script
 _NO_NAME = "%"  # the folder of an empty part of a category
 
 
@@ -22,10 +22,12 @@ def folder_of(category: str | None) -> tuple[str, ...]:
     """
     if category is None:
         return ()
-    folders = tuple(_shortened(_escaped(part)) for part in category.split("/"))
-    if len("/".join(folders)) > LONGEST_PATH:
-        return (_shortened("%2F".join(folders)),)
-    return folders
+    parts = map(_escaped, category.split("/"))
+    folders = tuple(map(_shortened, parts))
+    if len("/".join(folders)) <= LONGEST_PATH:
+        return folders
+    whole = "%2F".join(folders)
+    return (_shortened(whole),)
 
 
 def category_in(folders: Sequence[str], written: str | None) -> str | None:
@@ -34,26 +36,31 @@ def category_in(folders: Sequence[str], written: str | None) -> str | None:
     The folders decide, because a person may have moved the file. But if the folders are those of *written*, that is
     returned: a file system may ignore case or normalise Unicode, and a shortened name does not give the category back.
     """
-    if _normalised("/".join(folder_of(written))) == _normalised("/".join(folders)):
+    if _normalised(folder_of(written)) == _normalised(folders):
         return written
     if not folders:
         return None
-    return "/".join("" if name == _NO_NAME else unquote(name) for name in folders)
+    parts = list[str]()
+    for name in folders:
+        parts.append("" if name == _NO_NAME else unquote(name))
+    return "/".join(parts)
 
 
 def _escaped(part: str) -> str:
     if not part:
         return _NO_NAME
     name = ""
+    last = len(part) - 1
     for position, char in enumerate(part):
-        is_edge = position in (0, len(part) - 1)
-        is_plain = char in _PLAIN or (char.isalnum() and not char.isascii())
-        name += char if is_plain and not (is_edge and char in _EDGE) else _percent(char)
+        is_plain = char.isalnum() or char in _PLAIN
+        if char in _EDGE and position in (0, last):
+            is_plain = False
+        if is_plain:
+            name += char
+            continue
+        for byte in char.encode("utf-8", "surrogatepass"):
+            name += f"%{byte:02X}"
     return name
-
-
-def _percent(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
 
 
 def _shortened(name: str) -> str:
@@ -61,9 +68,11 @@ def _shortened(name: str) -> str:
     if len(data) <= LONGEST_NAME:
         return name
     digest = blake2b(data, digest_size=12).hexdigest()
-    start = data[: LONGEST_NAME - len(digest) - 1].decode("utf-8", "ignore").rstrip("%. ")
+    cut = data[: LONGEST_NAME - len(digest) - 1]
+    start = cut.decode("utf-8", "ignore").rstrip("%. ")
     return f"{start}~{digest}"
 
 
-def _normalised(path: str) -> str:
+def _normalised(folders: Sequence[str]) -> str:
+    path = "/".join(folders)
     return unicodedata.normalize("NFC", path).casefold()

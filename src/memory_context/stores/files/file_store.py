@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
@@ -151,7 +151,7 @@ class FileStore(ClosedAtExit):
             try:
                 self._opened()
             finally:
-                if before is not None:
+                if before:
                     before.index.close()
 
     put = _writing(SQLAlchemyStore.put)
@@ -218,7 +218,7 @@ class FileStore(ClosedAtExit):
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""
         total = Restored()
-        for batch in batches_of(records, size_of):
+        for batch in batches_of_records(records):
             with self._lock:
                 folder = self._opened()
                 free: list[AnyRecord] = []
@@ -317,13 +317,13 @@ class FileStore(ClosedAtExit):
             with self._errors():
                 self._writer.acquire()
                 self._folder.remove_drafts()
-                if self._indexed is not None and self._indexed.is_outdated():
+                if self._indexed and self._indexed.is_outdated():
                     self._drop_index()
         self._writer.check()
 
     def _opened(self) -> IndexedFolder:
         """Return the folder with its index, which is read at the first use."""
-        if self._indexed is None:
+        if not self._indexed:
             index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
             # Nothing is indexed yet, and the first search must index everything.
             index.most_caught_up = math.inf
@@ -337,7 +337,7 @@ class FileStore(ClosedAtExit):
 
     def _drop_index(self) -> None:
         indexed, self._indexed = self._indexed, None
-        if indexed is not None:
+        if indexed:
             indexed.index.close()
 
     @contextmanager

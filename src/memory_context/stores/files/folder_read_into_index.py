@@ -105,7 +105,7 @@ class IndexedFolder:
         gone: list[UserAndId] = []
         for user_and_id in changed.memories:
             item = self._item(user_and_id)
-            if item is None:
+            if not item:
                 gone.append(user_and_id)
             else:
                 self._write(item)
@@ -126,7 +126,7 @@ class IndexedFolder:
         done = 0
         for user_and_id in list(self._paths):
             item = self._item(user_and_id)
-            if item is not None and user_id in (None, item.user_id):
+            if item and user_id in (None, item.user_id):
                 self._write(item)
                 done += 1
                 if progress:
@@ -155,7 +155,7 @@ class IndexedFolder:
     def _load(self) -> None:
         """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""
         found = {path: self._read(path) for path in self._signatures}
-        memories = [(path, item) for path, item in found.items() if item is not None]
+        memories = [(path, item) for path, item in found.items() if item]
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
         for path, item in sorted(memories, key=_precedence):
             user_and_id = (item.user_id, item.id)
@@ -167,7 +167,7 @@ class IndexedFolder:
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():
             for conflict in self._take_in(user, items).conflicts:
-                if conflict.id is not None:
+                if conflict.id:
                     self._report(self._paths.pop((user, conflict.id)), conflict.reason)
         for user, deletions in read_deletions(self._folder).items():
             self._take_in(user, list(deletions.values()))

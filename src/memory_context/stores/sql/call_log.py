@@ -85,7 +85,7 @@ class CallLog:
         self._waiting.clear()
 
     def note(self, record: CallRecord) -> None:
-        """Schedule a record to be written soon. In a read-only file nothing is written."""
+        """Schedule a record to be written soon. In a read-only database nothing is written."""
         if self._kept is None or self._database.reads_only:
             return
         with self._lock:
@@ -97,7 +97,7 @@ class CallLog:
 
     def _write_soon(self) -> None:
         """Start a timer, unless one is running. The caller holds the lock."""
-        if self._timer is not None and self._timer.is_alive():
+        if self._timer and self._timer.is_alive():
             return
         # In the caller's context, so that the write appears in the caller's traces.
         run = contextvars.copy_context().run
@@ -169,7 +169,7 @@ class CallLog:
                 changed = change(
                     _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
                 )
-                if changed is not None:
+                if changed:
                     values = _row_of(changed, codec) if is_known else _stored_texts(changed, codec)
                     self._database.write(_update, this, values)
 
@@ -188,7 +188,7 @@ class CallLog:
 
     def _write_batch(self) -> bool:
         with self._lock:
-            if self._timer is not None:
+            if self._timer:
                 self._timer.cancel()
             self._timer = None
             taken = list(self._waiting)
@@ -229,7 +229,9 @@ class CallLog:
 def _conditions(wanted: CallFilter) -> list[Condition]:
     of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id)
     # A newer version, or another program, may have written rows of a kind that is unknown here.
-    kinds = (wanted.kind,) if wanted.kind else CALL_KINDS
+    kinds = CALL_KINDS
+    if wanted.kind:
+        kinds = (wanted.kind,)
     return [
         *of_calls,
         calls.c.kind.in_(kinds),
@@ -275,7 +277,8 @@ def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[s
 
 def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
     """Return the text of *column*, decrypted if it is sealed: the inverse of `_stored`."""
-    sealed, text = getattr(row, f"{column}_sealed"), getattr(row, column)
+    sealed = getattr(row, f"{column}_sealed")
+    text = getattr(row, column)
     if sealed is not None:
         return codec.unseal(bytes(sealed), _associated_data(column, row.user_id)).decode()
     if text is not None and codec.index != "plain" and not codec.accept_plain:
@@ -313,11 +316,15 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     for name, value in details.items():
         if name not in names:
             others[name] = value
+        elif isinstance(value, list):
+            facts[name] = tuple(cast("list[str]", value))
         else:
-            facts[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
+            facts[name] = value
     what: ModelCall | Decision
     if kind is ModelCall:
-        prompt = _opened("prompt", row, codec) if prompts else None
+        prompt = None
+        if prompts:
+            prompt = _opened("prompt", row, codec)
         sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
         what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **facts)
     else:

@@ -27,7 +27,8 @@ FileId: TypeAlias = tuple[int, int]
 
 TRIES = 20
 WAIT_SECONDS = 5.0
-_LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
+_LOG_SUFFIX = "-wal"
+_LOG_INDEX_SUFFIX = "-shm"
 _OPENED = "memory_context_file"
 
 
@@ -211,7 +212,8 @@ class FileWatch:
         Raises:
             sqlite3.OperationalError: The log cannot be renamed or removed.
         """
-        log, log_index = self.path + _LOG_SUFFIX, self.path + _LOG_INDEX_SUFFIX
+        log = self.path + _LOG_SUFFIX
+        log_index = self.path + _LOG_INDEX_SUFFIX
         try:
             with _folder_locked(Path(self.path).parent):
                 gone = self._gone()
@@ -306,7 +308,7 @@ def _opened_file(connection: AnyConnection) -> OpenedFile:
 
 def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
     driver: sqlite3.Connection = driver_of(connection)
-    if not isinstance(driver, WatchedConnection) or driver.watch is None:
+    if not isinstance(driver, WatchedConnection) or not driver.watch:
         events.FILE_REPLACED.log(database=opened.path)
     elif driver.watch.is_first_to_miss(driver, opened.file):
         events.FILE_REPLACED.log(database=opened.path)

@@ -62,10 +62,10 @@ def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> Mem
     It raises the errors of `MemoryStore.put`.
     """
     with quota_kept(connection, item.user_id, options.quota):
-        if options.replaces is not None:
+        if options.replaces:
             return _replace(connection, item, options, options.replaces)
         known = _by_identity(connection, item)
-        if known is None:
+        if not known:
             _check_room(connection, item, options)
             return _insert_or_find(connection, item, options)
         return _store_again(connection, known, item)
@@ -83,10 +83,10 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
     # Insert first and look up later: in the other order, another process could insert in between.
     while not insert_record(connection, item):
         known = _by_identity(connection, item)
-        if known is not None:
+        if known:
             return _store_again(connection, known, item)
         holder = _holder(connection, item)
-        if holder is None:
+        if not holder:
             continue
         if is_same(holder, item) and not options.replace:
             return _store_again(connection, holder, item)
@@ -128,9 +128,9 @@ def put_all(
             if item.id in written:
                 continue
             holder = _holder(connection, item)
-            if holder is not None and not scope.sees(holder.tier, holder.tier_id):
+            if holder and not scope.sees(holder.tier, holder.tier_id):
                 raise _key_exists(item)
-            if holder is None or not _locked(connection, holder):
+            if not holder or not _locked(connection, holder):
                 raise changed(item.memory_key)
             held.append((holder, item))
         for holder, item in held:
@@ -147,7 +147,7 @@ def _key_exists(item: MemoryItem) -> KeyExistsError:
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
     """Make room for *item* in its tier, unless it is stored already and needs none."""
-    if options.capacity is None:
+    if not options.capacity:
         return
     holder = _by_key(connection, item)
     is_stored = holder is not None and holder.is_active and is_same(holder, item)
@@ -171,7 +171,7 @@ def _replace(
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
         raise changed(read.memory_key)
-    if options.capacity is not None:
+    if options.capacity:
         make_room(connection, item, options.capacity, read)
     return _overwrite(connection, read, item, options.batch)
 
@@ -271,7 +271,7 @@ def _stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
     minute ago, *held* itself is returned.
     """
     expires_at = None
-    if held.expires_at is not None and item.expires_at is not None:
+    if held.expires_at and item.expires_at:
         expires_at = max(held.expires_at, item.expires_at)
     moment = now()
     again = replace(

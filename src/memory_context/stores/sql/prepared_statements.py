@@ -46,7 +46,9 @@ class _Compiled:
         bound = {**self.constants, **values}
         for name, processor in self.processors.items():
             bound[name] = processor(bound[name])
-        return bound if self.order is None else tuple([bound[name] for name in self.order])
+        if self.order is None:
+            return bound
+        return tuple([bound[name] for name in self.order])
 
     def decoded(self, cursor: Any, dialect: sa.Dialect) -> list[list[Any]]:  # noqa: ANN401 - a driver's or SQLAlchemy's
         """Return the rows of *cursor*, with each value converted as SQLAlchemy's types convert it."""
@@ -118,7 +120,7 @@ class Prepared:
 
     def _compiled_for(self, dialect: sa.Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect)
-        if compiled is None:
+        if not compiled:
             compiled = _compile(self._statement, dialect, self._columns)
             self._compiled[dialect] = compiled
         return compiled
@@ -139,8 +141,9 @@ def _compile(
                 processors[name] = processor
         elif processor:
             constants[name] = processor(constants[name])
-    selected = statement.selected_columns if isinstance(statement, sa.Select) else ()
-    types = [column.type for column in selected]
+    types: list[sa.types.TypeEngine[Any]] = []
+    if isinstance(statement, sa.Select):
+        types = [column.type for column in statement.selected_columns]
     return _Compiled(str(compiled), constants, processors, compiled.positiontup, types)
 
 
@@ -172,8 +175,7 @@ def _executed_by_driver(
         if is_gone:
             # The pool is not disposed of: connections that other threads use could not be returned to it, and would
             # stay open.
-            pooled = connection.connection if isinstance(connection, sa.Connection) else connection
-            engine.pool._invalidate(pooled, error)  # noqa: SLF001 - as SQLAlchemy's own connections do
+            engine.pool._invalidate(_pooled(connection), error)  # noqa: SLF001 - as SQLAlchemy's own connections do
             if isinstance(connection, sa.Connection):
                 connection.invalidate(error)
         raise of_sqlalchemy(error, engine, text, is_gone=is_gone) from error
@@ -193,8 +195,13 @@ def of_sqlalchemy(
 
 def driver_of(connection: AnyConnection) -> Any:  # noqa: ANN401 - sqlite3's or psycopg's
     """Return the driver's own connection."""
-    pooled = connection.connection if isinstance(connection, sa.Connection) else connection
-    return pooled.driver_connection
+    return _pooled(connection).driver_connection
+
+
+def _pooled(connection: AnyConnection) -> sa.PoolProxiedConnection:
+    if isinstance(connection, sa.Connection):
+        return connection.connection
+    return connection
 
 
 def has_listeners(engine: sa.Engine) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -15,7 +14,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.overviews_of_records import TableStore, rows_of
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, decode_row
-from memory_context.stores.sql.schema import Conditions, UTCDateTime, deletions, memories
+from memory_context.stores.sql.schema import AnySelect, UTCDateTime, deletions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
 
 PAGE = 1000
@@ -26,28 +25,29 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
     """Yield the memories of *scope*, oldest first."""
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
-    size = sa.func.coalesce(
-        sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
-    )
-    sizes = sa.select(*_OLDEST_FIRST, size.label("size")).where(*where)
+    characters = sa.func.length(memories.c.content)
+    size_in_bytes = sa.func.length(memories.c.content_bytes)
+    size = sa.func.coalesce(characters, size_in_bytes, 0).label("size")
+    sizes = sa.select(*_OLDEST_FIRST, size).where(*where)
     statement = sizes.order_by(*_OLDEST_FIRST).limit(PAGE)
     page = statement
     while rows := rows_of(store, page):
         for batch in batches_of(rows, attrgetter("size")):
-            ids = [row.id for row in batch]
-            yield from store.read_tables(partial(_items_at, where=where, ids=ids))
+            # Those that were deleted meanwhile are left out.
+            in_batch = memories.c.id.in_([row.id for row in batch])
+            records = RECORDS.where(*where, in_batch).order_by(*_OLDEST_FIRST)
+            yield from store.read_tables(partial(_items_of, records=records))
         last = rows[-1]
         # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
-        end = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
-        page = statement.where(sa.tuple_(*_OLDEST_FIRST) > end)
+        last_created = sa.literal(last.created_at, UTCDateTime)
+        last_id = sa.literal(last.id, sa.Uuid)
+        is_later = sa.tuple_(*_OLDEST_FIRST) > sa.tuple_(last_created, last_id)
+        page = statement.where(is_later)
 
 
-def _items_at(
-    connection: sa.Connection, where: Conditions, ids: Sequence[UUID]
-) -> list[MemoryItem]:
-    """Return the memories with these *ids*, oldest first. Those that were deleted meanwhile are left out."""
-    records = RECORDS.where(*where, memories.c.id.in_(ids)).order_by(*_OLDEST_FIRST)
-    return [decode_row(connection, row) for row in connection.execute(records)]
+def _items_of(connection: sa.Connection, records: AnySelect) -> list[MemoryItem]:
+    rows = connection.execute(records)
+    return [decode_row(connection, row) for row in rows]
 
 
 def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:

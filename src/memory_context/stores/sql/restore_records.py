@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
-from memory_context.stores.sql.prepared_statements import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
@@ -44,24 +44,30 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
 
     A record that clashes with another one is left out.
     """
-    counts = _INSERT.counts(connection, [encode_row(connection, item) for item in items])
-    written = [item for item, count in zip(items, counts, strict=True) if count]
-    reads = [
-        {
-            "user_id": item.user_id,
-            "memory_id": item.id,
-            "accessed_at": item.accessed_at or item.updated_at,
-            "access_count": item.access_count,
-        }
-        for item in written
-        if item.access_count
-    ]
+    rows = [encode_row(connection, item) for item in items]
+    counts = _INSERT.counts(connection, rows)
+    written = set[UUID]()
+    reads = list[Values]()
+    keys = list[Values]()
+    for item, count in zip(items, counts, strict=True):
+        if not count:
+            continue
+        written.add(item.id)
+        keys.append({"user": item.user_id, "wanted": item.memory_key})
+        if item.access_count:
+            reads.append(
+                {
+                    "user_id": item.user_id,
+                    "memory_id": item.id,
+                    "accessed_at": item.accessed_at or item.updated_at,
+                    "access_count": item.access_count,
+                }
+            )
     if reads:
         _INSERT_READS.run(connection, reads)
-    if written:
-        keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
+    if keys:
         _REMOVE_DELETION.run(connection, keys)
-    return {item.id for item in written}
+    return written
 
 
 def restore(connection: sa.Connection, user_id: str, prepared_runs: Iterable[Run]) -> Restored:
@@ -83,9 +89,11 @@ def runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
     ids = set[UUID]()
     for record in records:
         if isinstance(record, MemoryItem):
-            if run and (isinstance(run[-1], Deletion) or record.id in ids):
+            follows_deletion = run and isinstance(run[-1], Deletion)
+            if follows_deletion or record.id in ids:
                 yield run
-                run, ids = [], set[UUID]()
+                run = []
+                ids = set[UUID]()
             ids.add(record.id)
         run.append(record)
     yield run
@@ -100,9 +108,9 @@ def _restore_run(
     total = Restored()
     new: list[MemoryItem] = []
     for record in records:
-        deletion = deleted.get(record.memory_key)
         if isinstance(record, Deletion):
             continue
+        deletion = deleted.get(record.memory_key)
         if record.id in stored:
             total += _compare(connection, record)
         elif deletion and deletion.deleted_at >= record.updated_at:
@@ -110,14 +118,18 @@ def _restore_run(
             total += conflict(record, reason)
         else:
             new.append(record)
-    written = insert_records(connection, new)
+    inserted = insert_records(connection, new)
+    written = list[MemoryItem]()
     for item in new:
-        if item.id not in written:
-            total += conflict(item, _clash(connection, item))
+        if item.id in inserted:
+            written.append(item)
+        else:
+            reason = _clash(connection, item)
+            total += conflict(item, reason)
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
-    return total, [item for item in new if item.id in written]
+    return total, written
 
 
 def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
@@ -139,10 +151,10 @@ def _deleted(
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:
     """Return the reason why an insert of *item* has clashed."""
     holder = _id_under(connection, item.user_id, item.memory_key)
-    if holder is not None:
+    if holder:
         return f"the key belongs to another memory, {holder}"
     twin = twin_of(connection, item)
-    if twin is not None:
+    if twin:
         return f"its content is kept under {twin!r} already"
     return "changed meanwhile"  # by another process
 
@@ -158,7 +170,8 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     if identity is None:
         return None
     alike = sa.select(memories.c.memory_key).filter_by(user_id=item.user_id, identity=identity)
-    return connection.execute(alike.where(memories.c.id != item.id)).scalar()
+    others = alike.where(memories.c.id != item.id)
+    return connection.execute(others).scalar()
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
@@ -178,12 +191,12 @@ def conflict(item: MemoryItem, reason: str) -> Restored:
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
     """Return the fields in which two versions of a record differ, other than `_NOT_COMPARED`."""
-    names = [item_field.name for item_field in fields(MemoryItem)]
-    return [
-        name
-        for name in names
-        if name not in _NOT_COMPARED and getattr(one, name) != getattr(other, name)
-    ]
+    different = list[str]()
+    for item_field in fields(MemoryItem):
+        name = item_field.name
+        if name not in _NOT_COMPARED and getattr(one, name) != getattr(other, name):
+            different.append(name)
+    return different
 
 
 def _restore_deletion(
@@ -191,7 +204,7 @@ def _restore_deletion(
 ) -> Restored:
     """Note a deletion in the table, and in *deleted*, which maps keys to deletions."""
     key = deletion.memory_key
-    if _id_under(connection, user_id, key) is not None:
+    if _id_under(connection, user_id, key):
         reason = f"it was deleted there on {_minute(deletion)}, and is still here"
         return Restored(conflicts=(Conflict(user_id, key, reason),))
     old = deleted.get(key)

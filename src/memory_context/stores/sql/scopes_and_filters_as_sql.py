@@ -46,10 +46,12 @@ def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Cond
     if dialect == "sqlite":
         # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
         data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary)
-        in_text, in_bytes = sa.func.instr(column, text), sa.func.instr(stored, data)
+        in_text = sa.func.instr(column, text)
+        in_bytes = sa.func.instr(stored, data)
     else:
         utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-        in_text, in_bytes = sa.func.strpos(column, text), sa.func.position(utf_8.op("IN")(stored))
+        in_text = sa.func.strpos(column, text)
+        in_bytes = sa.func.position(utf_8.op("IN")(stored))
     if column is not memories.c.content:
         return in_text > 0
     return sa.func.coalesce(in_text, in_bytes) > 0
@@ -166,13 +168,14 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     """Return the shape of *scope*, and the values to execute its conditions with."""
     check_arguments(scope=scope)
     narrowed = scope.narrowed()
+    columns = tuple(narrowed)
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
-        return ScopeShape(tuple(narrowed), None), values
+        return ScopeShape(columns, None), values
     for number, (tier, tier_id) in enumerate(sorted(scope.places)):
         values[f"open_tier_{number}"] = tier
         values[f"open_id_{number}"] = tier_id
-    return ScopeShape(tuple(narrowed), len(scope.places)), values
+    return ScopeShape(columns, len(scope.places)), values
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,9 @@ class FilterShape:
         numbers = count()
 
         def placeholder(value: object) -> sa.BindParameter[Any]:
-            kind = sa.Text() if isinstance(value, str) else None
+            kind = None
+            if isinstance(value, str):
+                kind = sa.Text()
             return sa.bindparam(f"value_{next(numbers)}", type_=kind)
 
         bound: Filters = _with_leaves(self.filters, placeholder)
@@ -226,7 +231,9 @@ def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: AN
         return {name: _with_leaves(part, leaf) for name, part in parts.items()}
     if isinstance(wanted, _LISTS):
         return [_with_leaves(one, leaf) for one in cast("Iterable[object]", wanted)]
-    return None if wanted is None else leaf(wanted)
+    if wanted is None:
+        return None
+    return leaf(wanted)
 
 
 def _check_readable(name: str, hidden: Collection[str]) -> None:
@@ -270,10 +277,14 @@ def order_of(
     if not by_index:
         ordered = sa.func.coalesce(ordered, sa.null())
     if order_by.startswith("-"):
-        ascending = ordered.asc()
-        return (ascending.nulls_first() if column.nullable else ascending), memories.c.id
-    descending = ordered.desc()
-    return (descending.nulls_last() if column.nullable else descending), memories.c.id.desc()
+        order = ordered.asc()
+        if column.nullable:
+            order = order.nulls_first()
+        return order, memories.c.id
+    order = ordered.desc()
+    if column.nullable:
+        order = order.nulls_last()
+    return order, memories.c.id.desc()
 
 
 def _by_code_points(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
@@ -299,10 +310,8 @@ def counted_column(name: str) -> sa.Column[Any]:
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
-        conditions = [
-            _compared(column, name, value, dialect)
-            for name, value in cast("Mapping[object, object]", wanted).items()
-        ]
+        operators = cast("Mapping[object, object]", wanted).items()
+        conditions = [_compared(column, name, value, dialect) for name, value in operators]
         return sa.and_(sa.true(), *conditions)  # without operators everything matches
     if isinstance(wanted, _LISTS):
         return _one_of(column, list(cast("Iterable[object]", wanted)), dialect)
@@ -317,8 +326,10 @@ def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> C
             others.append(_condition(column, cast("object", one), dialect))
         else:
             listed.append(_checked(column, one))
-    # FALSE, because IN with an empty list would be evaluated for each row.
-    return sa.or_(column.in_(listed) if listed else sa.false(), *others)
+    # Not an IN with an empty list, which would be evaluated for each row.
+    if listed:
+        others.append(column.in_(listed))
+    return sa.or_(sa.false(), *others)
 
 
 def _content_condition(wanted: object, dialect: str) -> Condition:
@@ -334,17 +345,13 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
-        return sa.and_(sa.true(), *[may_match(name, limits, dialect) for name, limits in each])
+        conditions = [may_match(name, limits, dialect) for name, limits in each]
+        return sa.and_(sa.true(), *conditions)
     if list(operators) != ["$contains"]:
         raise InvalidFilterError(
             f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         )
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
-
-
-def _is_text(value: object) -> bool:
-    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
-    return isinstance(value, str | sa.BindParameter)
 
 
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
@@ -353,7 +360,9 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
+    # A bound parameter stands for a value that was checked already.
+    is_text = isinstance(value, str | sa.BindParameter) and isinstance(column.type, sa.Text)
+    if takes and not is_text:
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
@@ -364,8 +373,10 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
     checked = _checked(column, value)
     if name == "$contains":
         return _contains(column, checked, dialect)
-    compared = _by_code_points(column, dialect) if name in _ORDERED else column
-    return _OPERATORS[str(name)](compared, checked)
+    compare = _OPERATORS[str(name)]
+    if name in _ORDERED:
+        return compare(_by_code_points(column, dialect), checked)
+    return compare(column, checked)
 
 
 def _checked(column: sa.Column[Any], value: object) -> object:
@@ -384,10 +395,10 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, str):
-        fits = fits and is_storable(value)
+        fits &= is_storable(value)
     # Without a time zone, the same value would be another point in time on another machine.
     elif isinstance(value, datetime):
-        fits = fits and value.tzinfo is not None
+        fits &= value.tzinfo is not None
     if not fits:
         raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {value!r:.80}")
     return value
@@ -395,7 +406,9 @@ def _checked(column: sa.Column[Any], value: object) -> object:
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
     """Match records that have the tag, or at least one of the tags."""
-    words = list(cast("Iterable[object]", wanted)) if isinstance(wanted, _LISTS) else [wanted]
+    words = [wanted]
+    if isinstance(wanted, _LISTS):
+        words = list(cast("Iterable[object]", wanted))
     if not all(map(_is_word, words)):
         raise InvalidFilterError(
             f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
@@ -407,4 +420,6 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
 
 
 def _is_word(word: object) -> bool:
-    return isinstance(word, sa.BindParameter) or (isinstance(word, str) and is_storable(word))
+    if isinstance(word, str):
+        return is_storable(word)
+    return isinstance(word, sa.BindParameter)

@@ -29,9 +29,10 @@ from memory_context.exceptions import (
     StoreError,
     UnsupportedDatabaseError,
 )
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of, batches_of_records, slices_of
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -175,8 +176,11 @@ class SQLAlchemyStore(ClosedAtExit):
         None if no URL can reach the database (one in memory, or a bare pool), or express the
         settings of the codec or redactor.
         """
-        prefix, url = url_prefix(self.codec, self.redactor), self.database.public_url
-        return None if prefix is None or url is None else prefix + url
+        prefix = url_prefix(self.codec, self.redactor)
+        url = self.database.public_url
+        if prefix is None or url is None:
+            return None
+        return prefix + url
 
     @property
     def has_embedder(self) -> bool:
@@ -235,7 +239,8 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.get`."""
         check_arguments(key=key)
         shape, values = shape_of(scope)
-        return next(iter(self.database.items(_by_key(shape), values | {"key": key})), None)
+        found = self.database.items(_by_key(shape), values | {"key": key})
+        return found[0] if found else None
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
@@ -243,8 +248,7 @@ class SQLAlchemyStore(ClosedAtExit):
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
         shape, values = shape_of(scope)
-        for start in range(0, len(wanted), KEYS_PER_STATEMENT):
-            batch = wanted[start : start + KEYS_PER_STATEMENT]
+        for batch in slices_of(wanted, KEYS_PER_STATEMENT):
             for item in self.database.items(_by_keys(shape), values | {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]
@@ -280,7 +284,8 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
-        check_arguments(scope=scope, query=query, search_limit=limit)
+        check_arguments(scope=scope, query=query)
+        check_whole("limit", limit, 1)
         wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
@@ -389,7 +394,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.delete`."""
         check_arguments(key=key, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
-        if seen is not None:
+        if seen:
             where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
@@ -399,10 +404,12 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.deletion`."""
         check_arguments(scope=scope, key=key)
         rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
-        return Deletion(*rows[0]) if rows else None
+        if rows:
+            return Deletion(*rows[0])
+        return None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`. In a read-only file no reads are counted."""
+        """See `MemoryStore.touch`. In a read-only database no reads are counted."""
         check_arguments(keys=keys)
         if self.database.reads_only:
             return 0
@@ -410,14 +417,18 @@ class SQLAlchemyStore(ClosedAtExit):
         return self.database.write(_touch, where)
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """See `MemoryStore.expire_at`. In a read-only file nothing is changed."""
+        """See `MemoryStore.expire_at`. In a read-only database nothing is changed."""
+        check_arguments(ends=ends)
         if self.database.reads_only:
             return 0
         shape, values = shape_of(scope)
+        pairs = list(ends)
+        for pair in pairs:
+            check_arguments(end=pair)
         # Sorted by key, because `put` locks rows in this order, too: another order could deadlock.
-        ordered = sorted(ends, key=lambda pair: pair[0].memory_key)
+        pairs.sort(key=lambda pair: pair[0].memory_key)
         rows = [
-            {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in ordered
+            {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in pairs
         ]
         return sum(self.database.counts(_expire_at(shape), rows))
 
@@ -433,7 +444,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.restore`."""
         check_arguments(scope=scope)
         total = Restored()
-        for batch in batches_of(records, size_of):
+        for batch in batches_of_records(records):
             total += self._restore(scope, batch)
         return total
 
@@ -630,11 +641,11 @@ class SQLAlchemyStore(ClosedAtExit):
             InvalidArgumentError: A semantic search without an embedder.
             EmbedderError: The embedder failed in a semantic search. A hybrid one goes on with keywords alone.
         """
-        if embedding is None and mode == "semantic":
+        if not embedding and mode == "semantic":
             raise InvalidArgumentError(
                 "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
             )
-        if embedding is None or mode == "keyword":
+        if not embedding or mode == "keyword":
             return None
         try:
             return embedding.embed_query(query)
@@ -644,7 +655,7 @@ class SQLAlchemyStore(ClosedAtExit):
             return None
 
     def _catch_up(self, user_id: str) -> None:
-        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only file nothing is indexed."""
+        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
         if self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)

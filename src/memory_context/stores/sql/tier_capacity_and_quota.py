@@ -34,7 +34,7 @@ def make_room(
     # On SQLite the transaction has the write lock already; this is for PostgreSQL.
     _lock(connection, item.user_id, item.tier, item.tier_id or "")
     ids = [item.id]
-    if replaced is not None:
+    if replaced:
         ids.append(replaced.id)
     others = (
         memories.c.user_id == item.user_id,
@@ -46,7 +46,7 @@ def make_room(
     while True:
         items, chars = _totals(connection, memories.c.char_count, others)
         full = check_room(item.tier, capacity, items, chars, item.char_count)
-        if full is None:
+        if not full:
             return
         if not capacity.evict or not items:
             raise full
@@ -62,7 +62,7 @@ def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> 
     Raises:
         QuotaExceededError: The quota is exceeded. The transaction has to be rolled back.
     """
-    if quota is None:
+    if not quota:
         yield
         return
     _lock(connection, user_id)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.exceptions import SchemaVersionError, StoreError, StoreUnavailableError
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
@@ -37,6 +37,10 @@ T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
+# The right to write to the index stands for the rights to all tables.
+_ONLY_SELECTS = sa.text(
+    "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege('agent_memory_passages', 'INSERT')"
+)
 
 _NO_VALUES: Values = {}
 
@@ -78,6 +82,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
+        self._only_selects = False
         # With a timeout, because whoever holds it may be waiting for a database that hangs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._write_lock = engine_setup.write_lock(self.url)
@@ -89,7 +94,7 @@ class Database:
         A database in memory exists in both processes, and the caller is responsible for an engine of
         the caller's.
         """
-        if self._callers_engine is None and not urls.is_memory(self.url):
+        if not self._callers_engine and not urls.is_memory(self.url):
             self._engine = None
             self._ready_pool = None
 
@@ -111,7 +116,9 @@ class Database:
 
     @property
     def reads_only(self) -> bool:
-        """Return whether this is a SQLite file that cannot be written to, as on a read-only file system."""
+        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server."""
+        if self._only_selects or self.url.query.get("mode") == "ro":
+            return True
         file = urls.file_of(self.url)
         return file is not None and file_watch.may_only_read(str(file))
 
@@ -219,10 +226,10 @@ class Database:
         """Return the engine: the caller's, or one that all stores on this URL share."""
         # Read once, as another thread may close the database meanwhile.
         engine = self._engine
-        if engine is not None:
+        if engine:
             return engine
         with self._lock:
-            if self._engine is None:
+            if not self._engine:
                 self._engine = self._callers_engine or engine_setup.registry.acquire(self.url)
             return self._engine
 
@@ -232,7 +239,7 @@ class Database:
         The database may be used again.
         """
         with self._lock:
-            if self._engine is not None and self._callers_engine is None:
+            if self._engine and not self._callers_engine:
                 engine_setup.registry.release(self._engine)
             self._engine = None
             self._ready_pool = None
@@ -257,7 +264,7 @@ class Database:
         except Exception as error:
             # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
             engine = self._engine
-            if engine is None or not isinstance(error, engine.dialect.loaded_dbapi.Error):
+            if not engine or not isinstance(error, engine.dialect.loaded_dbapi.Error):
                 raise
             translated = cast("SQLAlchemyError", of_sqlalchemy(error, engine))
             raise self._store_error(translated) from _without_values(translated)
@@ -274,8 +281,15 @@ class Database:
             # Each version is read in a reading transaction first, because a writing one would have to
             # wait for other writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
+                if self.reads_only:
+                    raise SchemaVersionError(
+                        f"the database has another schema than {migrate.HEAD}, and can only be read here; "
+                        "run `memory-context migrate` where it can be written"
+                    )
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
-            # A file that cannot be written to is searched with the index that it has.
+            if self.dialect == "postgresql":
+                self._only_selects = self.run_as_it_is(_only_selects)
+            # Where nothing can be written, the index is used as it is.
             if not self.reads_only and self.run_as_it_is(keyword_index.version_of) < VERSION:
                 with deadlines.waiting(None):
                     self.run_as_it_is(keyword_index.renew, kind="write")
@@ -303,6 +317,10 @@ class Database:
         if is_closed or isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)
+
+
+def _only_selects(connection: sa.Connection) -> bool:
+    return bool(connection.execute(_ONLY_SELECTS).scalar())
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:

@@ -47,7 +47,9 @@ def store_url(
     except (ArgumentError, ValueError):
         shown = unread_url(text)
         is_file = bool(Path(shown).suffix)
-        example = f"sqlite:///{shown}" if is_file else DEFAULT_URL
+        example = DEFAULT_URL
+        if is_file:
+            example = f"sqlite:///{shown}"
         message = (
             f"not a database URL: {shown!r}; use {example} or postgresql+psycopg://host/database"
         )
@@ -124,7 +126,9 @@ def file_of(url: sa.URL) -> Path | None:
         return Path(url.database or "")
     path = unquote(urlsplit(url.database or "").path)
     is_in_memory = url.query.get("mode") == "memory" or url.query.get("vfs") == "memdb"
-    return None if is_in_memory or path in ("", ":memory:") else Path(path)
+    if is_in_memory or path in ("", ":memory:"):
+        return None
+    return Path(path)
 
 
 def _is_uri(url: sa.URL) -> bool:
@@ -147,7 +151,9 @@ def unread_url(text: object) -> str:
     shown, marks, _ = str(text).partition("://")
     if "@" in shown or "password" in shown:
         return "…"
-    return f"{shown[:80]}{marks}…" if marks else shown[:80]
+    if marks:
+        return f"{shown[:80]}{marks}…"
+    return shown[:80]
 
 
 def is_memory(url: sa.URL) -> bool:

@@ -21,7 +21,7 @@ import Stemmer
 from memory_context.text.words_and_names import ESCAPED, STOP_WORDS, UNSPACED_RUN, unescaped
 
 # Increased with every change of the lexemes: an index of another version is rebuilt.
-VERSION = 3
+VERSION = 4
 # Longer lexemes are cut in the index and in a query alike, so they are still found by their beginning.
 LONGEST = 64
 # A word with more parts, or with shorter ones, is probably base64. Its parts would fill the index and find nothing.
@@ -36,8 +36,15 @@ _MARKS = (
 )
 # Without a possessive quantifier around the group: Python 3.11.2 reads that wrongly.
 _LETTERS = rf"(?:[\w{_MARKS}]|{ESCAPED})[\w{_MARKS}]*(?:{ESCAPED}[\w{_MARKS}]*)*"
+# A line break, tab or carriage return as JSON and `repr` write it: a word ends before it. If a small letter follows, it may
+# as well be a folder ("C:\new"), so the sign stays with the word, which is read in both ways (`lexemes_of`).
+_BREAK = r"\\[nrt]"
+_MAY_BE_FOLDER = r"\\(?=[nrt][a-z])"
+_IN_BREAK = r"(?<=\\)[nrt](?![a-z])"
 # Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
-COMPOUND = re.compile(rf"{_LETTERS}(?:[./:@#\\-]{{1,3}}{_LETTERS})*")
+COMPOUND = re.compile(
+    rf"(?!{_IN_BREAK})(?:{_MAY_BE_FOLDER})?{_LETTERS}(?:(?:(?!{_BREAK})[./:@#\\-]){{1,3}}{_LETTERS})*"
+)
 _SEGMENT = re.compile(r"[^/:@#\\]+")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
@@ -54,7 +61,7 @@ _MONTH_NAMES = frozenset(
 _MONTH = rf"({'|'.join(sorted(_MONTH_FORMS, key=len, reverse=True))})\.?"
 # 8 May 2023, 8th of May 2023, May 8, 2023, May 8th 2023, May 2023: the day may be before or after the month, or missing.
 _DATE = re.compile(
-    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
+    rf"(?:\b|(?<={_BREAK}))(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
     re.IGNORECASE,
 )
 # With the same separator twice and no further digit: 1.2.3 and 2023-05-0812 are not dates.
@@ -123,6 +130,8 @@ def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
     if "\\u" in word:
         word = unescaped(word)
+    if word.startswith("\\"):
+        return tuple(dict.fromkeys((*lexemes_of(word[2:]), *lexemes_of(word[1:]))))
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))
     # Most words are plain words or numbers, which need no regular expression.

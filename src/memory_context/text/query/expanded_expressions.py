@@ -68,6 +68,10 @@ class ExpandedExpressions:
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
         return list(_with_children(node, list(map(self._expanded, node.iter_expressions()))))
 
+    def names_read_by(self, select: exp.Select) -> set[str]:
+        """Return the names, in lower case, of the columns of the sources of a SELECT."""
+        return {name for name, _ in self._read_by(select, "")}
+
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
         """Expand a term of ORDER BY: first as the number or name of an output column, then as a column of a table."""
         query, term = node.parent and node.parent.parent, node.this

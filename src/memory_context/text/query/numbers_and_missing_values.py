@@ -42,7 +42,8 @@ _AMOUNT = re.compile(
 )
 # What bookkeepers write for -500: (500), $(500), 500-. First, the signs that a column is bookkeeping.
 _OF_BOOKKEEPERS = re.compile(rf"[0-9][.,][0-9]|{_CURRENCY}|%")
-_IN_PARENTHESES = re.compile(r"([^()0-9]*)\(([^()]+)\)|([^()]*[0-9][^()-]*)-")
+# The third form begins at the last minus before the one at the end, so that a long cell is not read again from each digit.
+_IN_PARENTHESES = re.compile(r"([^()0-9]*)\(([^()]+)\)|((?:[^()]*-)?[^()0-9-]*+[0-9][^()-]*+)-")
 _WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}' \u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
 _POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
 _COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")

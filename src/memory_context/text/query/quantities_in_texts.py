@@ -112,7 +112,7 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
     return None
 
 
-def _quantity(text: str) -> float | None:
+def quantity(text: str) -> float | None:
     """Return the value of a quantity, in the base unit; its points and commas are read as they are meant most often."""
     if _WITH_EXPONENT.fullmatch(text):
         return float(text)
@@ -146,7 +146,7 @@ def _version(text: str) -> tuple[int, ...] | None:
 
 
 _READINGS: Final[tuple[_Reading, ...]] = (
-    *(_quantity, moment, partial(moment, is_month_first=True)),
+    *(quantity, moment, partial(moment, is_month_first=True)),
     _version,
 )
 

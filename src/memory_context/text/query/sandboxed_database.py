@@ -150,7 +150,7 @@ class LockedDatabase:
         try:
             _check_statement(sql)
             self._find_tables_of(sql)
-            statement = checked_statement(sql)
+            statement = checked_statement(sql, self.tables)
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
             # In "x IN orders", sqlglot takes the table for a column.

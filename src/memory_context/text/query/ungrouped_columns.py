@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.expanded_expressions import is_total
+from memory_context.text.query.expanded_expressions import ExpandedExpressions, is_total
+from memory_context.text.rows.rows_under_columns import TextTable
 
 
-def checked_statement(sql: str) -> exp.Expr:
-    """Parse a statement and check it.
+def checked_statement(sql: str, tables: Mapping[str, TextTable]) -> exp.Expr:
+    """Parse a statement that names *tables*, and check it.
 
     ``SELECT city, sum(total) FROM orders`` is refused: it would return the one sum with the city of any row.
 
@@ -27,8 +28,9 @@ def checked_statement(sql: str) -> exp.Expr:
         raise InvalidQueryError(
             "this statement has a form that cannot be checked; write it more simply"
         ) from error
+    expansions = ExpandedExpressions(tables)
     for select in statement.find_all(exp.Select):
-        column = _ungrouped(select)
+        column = _ungrouped(select, expansions.names_read_by(select))
         if column is not None:
             raise InvalidQueryError(_error_message(select, column))
     return statement
@@ -37,9 +39,9 @@ def checked_statement(sql: str) -> exp.Expr:
 def _error_message(select: exp.Select, column: str) -> str:
     """Return an error message: what is wrong with *column*, and how to correct it."""
     output = _outputs(select).get(column.lower())
-    if output is not None and _aggregates(output) and select.args.get("having"):
+    if output is not None and _aggregates(output):
         return (
-            f"in HAVING, {column} is the column and not the output of this name: "
+            f"in HAVING, and in expressions of ORDER BY, {column} is the column and not the output of this name: "
             f"write {output.sql(dialect='sqlite')}"
         )
     if select.args.get("group") is None:
@@ -50,10 +52,13 @@ def _error_message(select: exp.Select, column: str) -> str:
     return f"a group has several values of {column}: add it to GROUP BY, or take min({column}) or max({column})"
 
 
-def _ungrouped(select: exp.Select) -> str | None:
-    """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none."""
-    group = select.args.get("group")
-    checked = [*select.expressions, *filter(None, map(select.args.get, ("having", "order")))]
+def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
+    """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none.
+
+    A name of an output is none, unless it is also among the names of columns that are *read*, which hide it.
+    """
+    group, having, order = map(select.args.get, ("group", "having", "order"))
+    checked = [*select.expressions, *filter(None, [having]), *(order.expressions if order else ())]
     if group is None and not any(map(_aggregates, checked)):
         return None
     names = _outputs(select)
@@ -62,7 +67,8 @@ def _ungrouped(select: exp.Select) -> str | None:
     for expression in checked:
         for column in _bare_columns(expression, grouped):
             output = None if expression in select.expressions else names.get(column.lower())
-            if output is None or _is_hidden(output, column, expression):
+            is_hidden = column.lower() in read and not _is_name(expression)
+            if output is None or is_hidden:
                 return column
     return None
 
@@ -72,10 +78,10 @@ def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
     return {one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
 
 
-def _is_hidden(output: exp.Expr, name: str, clause: exp.Expr) -> bool:
-    """Return whether a column hides the output of its name, as it does in HAVING: ``sum(total) AS total``."""
-    columns = {column.name.lower() for column in output.find_all(exp.Column)}
-    return isinstance(clause, exp.Having) and name.lower() in columns
+def _is_name(ordered: exp.Expr) -> bool:
+    """Return whether a term of ORDER BY is a name alone, which is first looked for among the outputs."""
+    term = ordered.this
+    return isinstance(ordered, exp.Ordered) and isinstance(term, exp.Column) and not term.table
 
 
 def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:

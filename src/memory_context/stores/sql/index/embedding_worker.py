@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import EmbedderError
+from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
@@ -89,12 +90,11 @@ class EmbeddingWorker:
         with self._embedding:
             table = self._own_table()
             item = self._database.read(indexing.item_by_id, user_id, memory_id)
-            if item is None:
+            if not item:
                 return
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
-            for start in range(0, len(lacking), BATCH):
-                batch = lacking[start : start + BATCH]
+            for batch in slices_of(lacking, BATCH):
                 # Binary contents and secrets have no searchable text, so their description is
                 # embedded.
                 texts = [text[first:last] or item.summary for _, first, last in batch]
@@ -145,7 +145,7 @@ class EmbeddingWorker:
         """Let a thread make a user's missing vectors. It ends when there are none left."""
         with self._lock:
             self._waiting.add(user_id)
-            if self._thread is None and not self._closing:
+            if not self._thread and not self._closing:
                 self._thread = threading.Thread(
                     target=self._work, name="memory-context-embedder", daemon=True
                 )

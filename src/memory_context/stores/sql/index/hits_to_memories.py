@@ -126,7 +126,7 @@ def _hits(
         by_vectors = _best_chunks(rank, request.limit)
         if by_keywords and by_vectors:
             chance = vector_index.chance(connection, table, request.user_id, vector)
-    if chance is None:
+    if not chance:
         return by_keywords or by_vectors
     # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords

@@ -204,7 +204,9 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory with this id; None if there is none."""
     row = connection.execute(RECORDS.where(*this_memory(user_id, memory_id))).one_or_none()
-    return decode_row(connection, row) if row else None
+    if row:
+        return decode_row(connection, row)
+    return None
 
 
 def remove(
@@ -243,7 +245,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     statement = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
-    if not rows or item is None:
+    if not rows or not item:
         return False
     # The chunks are analyzed again, because FTS5 stores no contents and must be given the words to delete.
     card = card_of(item)

@@ -159,7 +159,7 @@ def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
     """Return the owner of a user's lexemes. The user gets a number if there is none yet."""
     statistics = statistics_of(connection, user_id)
     # If another process inserts the same user at this moment, its row is found in the second round.
-    while statistics is None:
+    while not statistics:
         insert = insert_into(owners).values(user_id=user_id)
         connection.execute(insert.on_conflict_do_nothing())
         statistics = statistics_of(connection, user_id)
@@ -212,7 +212,7 @@ def ranked(
             chunks.
     """
     statistics = statistics_of(connection, user_id)
-    if statistics is None:
+    if not statistics:
         return []
     index = _INDEXES[connection.dialect.name]
     values = index.values_of(
@@ -239,7 +239,7 @@ def term_hits(
     """
     statistics = statistics_of(connection, user_id)
     lexemes = list(dict.fromkeys(chain.from_iterable(terms)))
-    if statistics is None or not lexemes:
+    if not statistics or not lexemes:
         return TermHits()
     index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, user_id, statistics, lexemes)

@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import MissingDependencyError, StoreError
+from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import hash_partitioned_tables
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
@@ -251,7 +252,7 @@ def nearest(
     if not sa.inspect(connection).has_table(table.name):
         return []
     distance = table.info["distance"]
-    query = as_array([vector], distance)[0]
+    [query] = as_array([vector], distance)
     mine = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
     if inside is not None:
         mine = mine.where(table.c.memory_id.in_(inside))
@@ -273,9 +274,8 @@ def nearest(
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
     places = places.filter_by(user_id=user_id)
     place_of: dict[tuple[UUID, int], list[int]] = {}
-    chunks = list(similarities)
-    for first in range(0, len(chunks), ASKED_TOGETHER):
-        some = sa.tuple_(*columns).in_(chunks[first : first + ASKED_TOGETHER])
+    for chunks in slices_of(list(similarities), ASKED_TOGETHER):
+        some = sa.tuple_(*columns).in_(chunks)
         rows = connection.execute(places.where(some))
         place_of |= {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
     hits: list[ChunkHit] = []
@@ -294,7 +294,8 @@ def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vec
     if is_sqlite(connection):
         numpy = load_numpy()
         sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
-    cosines = as_array(sampled) @ as_array([vector])[0]
+    [query] = as_array([vector])
+    cosines = as_array(sampled) @ query
     return Chance(float(cosines.mean()), float(cosines.std()), chunks)
 
 
@@ -314,6 +315,8 @@ def _compared(
     else:
         similarities = matrix @ query
     best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()
-    return {
-        (rows[index].memory_id, rows[index].ordinal): float(similarities[index]) for index in best
-    }
+    nearest: Similarities = {}
+    for index in best:
+        row = rows[index]
+        nearest[row.memory_id, row.ordinal] = float(similarities[index])
+    return nearest

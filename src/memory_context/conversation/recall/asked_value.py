@@ -1,0 +1,97 @@
+"""Read from a message that it asks for what is largest, smallest or beyond a number: "the slowest test", "over 900"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from memory_context.conversation.recall.question_terms import READ_AT_MOST
+
+_DURATION = "time duration seconds ms elapsed latency runtime took length"
+_PRICE = "price cost total amount fee rate fare sum"
+# Superlatives of English, German, French and Spanish, Japanese and Chinese. An underscore stands for a space.
+_NEWEST = """
+newest latest youngest most_recent neueste[nrs]? jüngste[nrs]? plus_récente?s? más_recientes? 最新
+"""
+_OLDEST = """
+oldest earliest älteste[nrs]? früheste[nrs]? plus_ancien(?:ne)?s? más_antigu[oa]s? 最古
+"""
+_LONGEST = """
+longest slowest längste[nrs]? langsamste[nrs]? plus_long(?:ue)?s? plus_lente?s? más_larg[oa]s? más_lent[oa]s?
+"""
+_SHORTEST = """
+shortest fastest quickest kürzeste[nrs]? schnellste[nrs]? plus_courte?s? plus_rapides? más_cort[oa]s? más_rápid[oa]s?
+"""
+_DEAREST = """
+priciest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?
+"""
+_CHEAPEST = """
+cheapest least_expensive billigste[nrs]? günstigste[nrs]? moins_ch(?:er|ère)s? más_barat[oa]s?
+"""
+_SMALLEST = """
+least fewest lowest smallest lightest weakest coldest min(?:imum)? wenigsten kleinste[nrs]? niedrigste[nrs]?
+geringste[nrs]? (?:le|la|les)_moins menor mínim[oa] más_baj[oa]s? más_pequeñ[oa]s? 最小 最低 最少 最短
+"""
+_LARGEST = """
+most highest largest biggest greatest heaviest strongest hottest warmest furthest farthest widest tallest deepest
+max(?:imum)? meisten höchste[nrs]? größte[nrs]? schwerste[nrs]? (?:le|la|les)_plus mayor máxim[oa] más 最大 最高 最多
+最長 最长 一番 最も
+"""
+_ABOVE = (
+    "over above (?:more|greater|higher|larger)_than exceed(?:s|ing)? über mehr_als plus_de más_de"
+)
+_BELOW = "under below (?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de"
+_NUMBER = r"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?(?:[^\W\d_]{1,3}\b)?)"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValue:
+    """A value that a message asks for.
+
+    Attributes:
+        is_largest: Whether the largest value is meant, or all above the bound; else the smallest, or all below it.
+        columns: Words that may name the column, separated by spaces; empty if any may.
+        is_date: Whether a date is meant.
+        said: The part of the message that says so.
+        bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
+    """
+
+    is_largest: bool
+    columns: str = ""
+    is_date: bool = False
+    said: str = ""
+    bound: str = ""
+
+
+def _any_of(words: str, behind: str = "") -> re.Pattern[str]:
+    """Return a pattern of any of the words; those of scripts without spaces may stand within a run of signs."""
+    patterns = list[str]()
+    for word in words.split():
+        pattern = word.replace("_", r"\s+")
+        has_spaces = word[0] < "\u3000"
+        patterns.append(rf"\b{pattern}\b" if has_spaces else pattern)
+    return re.compile(rf"(?:{'|'.join(patterns)}){behind}", re.IGNORECASE)
+
+
+# The first meaning that is found counts: "most recent" before "most", "more than 9" before "most".
+_MEANINGS = (
+    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True)),
+    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False)),
+    (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
+    (_any_of(_OLDEST), AskedValue(is_largest=False, is_date=True)),
+    (_any_of(_LONGEST), AskedValue(is_largest=True, columns=_DURATION)),
+    (_any_of(_SHORTEST), AskedValue(is_largest=False, columns=_DURATION)),
+    (_any_of(_DEAREST), AskedValue(is_largest=True, columns=_PRICE)),
+    (_any_of(_CHEAPEST), AskedValue(is_largest=False, columns=_PRICE)),
+    (_any_of(_SMALLEST), AskedValue(is_largest=False)),
+    (_any_of(_LARGEST), AskedValue(is_largest=True)),
+)
+
+
+def asked_value(message: str) -> AskedValue | None:
+    """Return the value that a message asks for; None if it asks for none."""
+    for pattern, meaning in _MEANINGS:
+        if match := pattern.search(message[:READ_AT_MOST]):
+            bound = match.groupdict().get("number", "")
+            return replace(meaning, said=match.group(), bound=bound)
+    return None

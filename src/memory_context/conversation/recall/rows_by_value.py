@@ -1,0 +1,185 @@
+"""Find the rows of a table that a message asks for by a value: the largest, the smallest, or those beyond a number.
+
+The *measure* is the column with that value: the one that the message names ("the lowest humidity"), that its superlative is
+about ("cheapest": a price), or the only one with numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+from memory_context.conversation.recall.asked_value import AskedValue, asked_value
+from memory_context.conversation.recall.ranked_places import LEAST_OF_FACT, RankedPlaces
+from memory_context.conversation.recall.term_occurrences import Occurrence, wanted_lexemes
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.index.analyzer import held_by, lexemes_of
+from memory_context.text.query.dates_and_times import moment
+from memory_context.text.query.quantities_in_texts import quantity, unit_of
+from memory_context.text.query.sandboxed_database import cell_text
+from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.rows_under_columns import Row, TextTable
+
+# So many characters are read as tables for a message, which takes half a second.
+READ_CHARACTERS = 400_000
+# If more rows than these are meant, the message asks for a list, and none of them answers it.
+MOST_ROWS = 40
+# Columns whose numbers name something.
+_IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "port", "line", "key"))
+_WORD = re.compile(r"[^\W_]+")
+# So many cells of a column are looked at, to see what it holds.
+SAMPLED = 1000
+# A row is looked for at so many places of its rarest cell, and is where so much of its cells stands.
+MOST_PLACES = 50
+LEAST_OF_ROW = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a message asks of the rows of a table.
+
+    Attributes:
+        asked: The value that is asked for.
+        told: How much each word of the message tells, by its lexemes, without those that say which value is meant.
+    """
+
+    asked: AskedValue
+    told: Mapping[frozenset[str], float]
+
+    def held_by(self, text: str) -> set[str]:
+        """Return the lexemes of the message that a text holds."""
+        return held_by(text, chain.from_iterable(self.told))
+
+    def share(self, lexemes: Iterable[str]) -> float:
+        """Return the share of what the message tells that some *lexemes* hold."""
+        held = frozenset(lexemes)
+        told = sum(tells for words, tells in self.told.items() if words <= held)
+        return round(told / (sum(self.told.values()) or 1.0), 6)
+
+    def value_in(self, cell: object) -> float | None:
+        """Return the number in a cell; if a date is asked for, the seconds since 1970, or minus the age that it tells."""
+        text = cell_text(cell)
+        if not self.asked.is_date:
+            return quantity(text)
+        if when := moment(text):
+            return when.timestamp()
+        age, unit = quantity(text), unit_of(text)
+        if age is None or unit is None or unit[0] != "time":
+            return None
+        return -age
+
+
+def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
+    """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
+    asked = asked_value(ranked.message)
+    found = ranked.found
+    wanted = _wanted(ranked, asked) if asked and ranked.is_question else None
+    if wanted is None:
+        return []
+    meant, most = list[Occurrence](), 0.0
+    left = READ_CHARACTERS
+    for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
+        text = found.texts.text_of(key)
+        if len(text) > left:
+            continue
+        left -= len(text)
+        share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        if share > most and 0 < len(rows) <= MOST_ROWS:
+            term = found.in_order[key][0].term
+            places = [
+                _place_of(row, Occurrence(term, key, text, 0, 0, is_exact=True)) for row in rows
+            ]
+            meant, most = [place for place in places if place], share
+    return meant
+
+
+def _wanted(ranked: RankedPlaces, asked: AskedValue) -> _Wanted | None:
+    """Return what the message asks of rows; None if it is about something that stands nowhere."""
+    found = ranked.found
+    said = set(chain.from_iterable(map(lexemes_of, _WORD.findall(asked.said))))
+    told = dict[frozenset[str], float]()
+    for number, term in enumerate(found.terms):
+        lexemes = frozenset(wanted_lexemes(term))
+        if lexemes <= said:
+            continue
+        if number not in found.met and not ranked.may_be_own(term):
+            return None
+        if number in ranked.told:
+            told[lexemes] = ranked.told[number]
+    return _Wanted(asked, told)
+
+
+def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float, Sequence[Row]]:
+    """Return the rows with the value that is asked for, and the share of the message that they hold with what is above.
+
+    If some rows hold more of the message than others ("the largest order of Miller"), only these are compared.
+    """
+    try:
+        table = table_of(text)
+        rows = list(table.rows())
+    except InvalidSelectionError:
+        return 0.0, []
+    measure = _measure_of(table, rows, wanted)
+    if measure is None:
+        return 0.0, []
+    # The name of a JSON list says what its objects are.
+    above = {*card, *wanted.held_by(" ".join((table.name, *table.columns)))}
+    by_share = defaultdict[float, list[tuple[float, Row]]](list)
+    for row in rows:
+        value = wanted.value_in(row[measure])
+        if value is not None:
+            held = wanted.held_by(" ".join(map(cell_text, row)))
+            by_share[wanted.share(above | held)].append((value, row))
+    share = max(by_share, default=0.0)
+    if share < LEAST_OF_FACT:
+        return 0.0, []
+    return share, _with_value(by_share[share], wanted.asked)
+
+
+def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
+    """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
+    if not asked.bound:
+        values = [value for value, _ in rows]
+        extreme = max(values) if asked.is_largest else min(values)
+        return [row for value, row in rows if value == extreme]
+    bound = quantity(asked.bound)
+    if bound is None:
+        return []
+    if asked.is_largest:
+        return [row for value, row in rows if value > bound]
+    return [row for value, row in rows if value < bound]
+
+
+def _measure_of(table: TextTable, rows: Sequence[Row], wanted: _Wanted) -> int | None:
+    """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
+    ranks = dict[int, tuple[bool, float]]()
+    for place, name in enumerate(table.columns):
+        names = set(_WORD.findall(name.lower()))
+        filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
+        values = [value for value in map(wanted.value_in, filled) if value is not None]
+        differ = len(set(values)) > 1
+        if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
+            is_about = not names.isdisjoint(wanted.asked.columns.split())
+            ranks[place] = is_about, wanted.share(wanted.held_by(name))
+    best = max(ranks, key=ranks.__getitem__, default=None)
+    if best is None:
+        return None
+    is_clear = any(ranks[best]) or len(ranks) == 1 or wanted.asked.is_date
+    return best if is_clear else None
+
+
+def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
+    """Return the place of a row's rarest cell in the text of *at*; None if the row is not written there as it was read."""
+    texts = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
+    cells = [cell for cell in texts if cell and cell in at.text]
+    rarest = min(cells, key=at.text.count, default="")
+    for match in islice(re.finditer(re.escape(rarest), at.text), MOST_PLACES):
+        place = replace(at, start=match.start(), stop=match.end())
+        record = at.text[place.record.start : place.record.stop]
+        held = sum(1 for cell in cells if cell in record)
+        if cells and held >= LEAST_OF_ROW * len(cells):
+            return place
+    return None

@@ -1,0 +1,128 @@
+"""Recall of the rows of a table that a message asks for by a value: the largest, the smallest, or those beyond a number."""
+
+from __future__ import annotations
+
+import json
+
+from for_each import for_each
+from memory_context.conversation.recall.asked_value import asked_value
+from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
+from memory_context.conversation.recall.keyword_judge import judge_by_keywords
+from memory_context.model.item import MemoryItem
+
+PODS = "\n".join(
+    [
+        "NAME           READY   STATUS             RESTARTS   AGE",
+        *(
+            f"web-{n:02}-7d9f    1/1     Running            {n % 4}          {n}d"
+            for n in range(10, 40)
+        ),
+        "cache-01-aaaa  0/1     CrashLoopBackOff   57         3d",
+        "queue-01-bbbb  1/1     Running            12         90d",
+    ]
+)
+CUSTOMERS = ("Miller", "Lopez", "Chan")
+ORDERS = [
+    {"id": 9000 - n, "customer": CUSTOMERS[n % 3], "total": n * 7.5, "placed": f"2025-03-{n:02}"}
+    for n in range(1, 29)
+]
+STAFF = "\n".join(
+    [
+        "name,department,salary,started",
+        *(
+            f"Person {n},{'IT' if n % 2 else 'HR'},{30_000 + n * 100},{1990 + n}-05-01"
+            for n in range(30)
+        ),
+    ]
+)
+TESTS = "\n".join(
+    ["test,duration_ms,retries", *(f"test_{n},{n * 13 % 97},{n % 5}" for n in range(30))]
+)
+
+
+def _rows(question: str, text: str) -> list[str]:
+    """Return the rows that a question brings back, each on one line."""
+    item = MemoryItem(user_id="ann", memory_key="k", content=text, memory_type="tool_output")
+    candidates = (RecallCandidate(item),)
+    asked = Question(question, "", candidates, has_memories=False, in_sight=lambda _: False)
+    return [
+        " ".join(text[record.start : record.stop].split())
+        for expansion in judge_by_keywords(asked).expand
+        for record in expansion.records
+    ]
+
+
+@for_each(
+    "question, text, begins",
+    [
+        ("Which one has the most restarts?", PODS, ["cache-01-aaaa"]),
+        ("Welcher hat die meisten Restarts?", PODS, ["cache-01-aaaa"]),
+        ("which ones have more than 10 restarts?", PODS, ["cache-01", "queue-01"]),
+        ("what is the oldest by AGE", PODS, ["queue-01"]),
+        ("Who has the highest salary?", STAFF, ["Person 29,"]),
+        ("Who has the lowest salary in HR?", STAFF, ["Person 0,"]),
+        ("who has the highest salary in HR?", STAFF, ["Person 28,"]),
+        ("¿Quién tiene el salary más alto?", STAFF, ["Person 29,"]),
+        ("Qui a le salary le moins élevé ?", STAFF, ["Person 0,"]),
+        ("who of the IT department is newest?", STAFF, ["Person 29,"]),
+        ("slowest test?", TESTS, ["test_22,"]),
+        ("which test is the fastest?", TESTS, ["test_0,"]),
+    ],
+)
+def test_rows_with_the_value_come(question: str, text: str, begins: list[str]) -> None:
+    """The column is the one that the message names, that its superlative is about, or the only one with numbers."""
+    shown = _rows(question, text)
+    assert len(shown) == len(begins)
+    assert all(map(str.startswith, shown, begins))
+
+
+@for_each("indent", [None, 1])
+def test_objects_of_json_come_by_their_values(indent: int | None) -> None:
+    """Rows that hold a name of the message are compared by themselves; an id is a name, and no value."""
+    text = json.dumps({"orders": ORDERS}, indent=indent)
+    [largest] = _rows("What is the largest order?", text)
+    assert '"total": 210.0' in largest
+    [of_miller] = _rows("What is the largest order of Miller?", text)
+    assert '"total": 202.5' in of_miller
+    assert len(_rows("which orders are over 200?", text)) == 2
+
+
+@for_each(
+    "message, text",
+    [
+        ("What is the tallest mountain of Europe?", STAFF),
+        ("who is the oldest human alive?", STAFF),
+        ("What is the best way to sort orders?", json.dumps({"orders": ORDERS})),
+        ("I have the highest salary of all.", STAFF),
+        ("Which one has the most, retries or duration?", STAFF),
+    ],
+)
+def test_other_superlatives_bring_nothing(message: str, text: str) -> None:
+    """A message must ask, and hold enough of what stands in the table; a name that stands nowhere is about something else."""
+    assert not _rows(message, text)
+
+
+def test_a_list_is_no_answer() -> None:
+    """More than forty rows beyond a number bring nothing."""
+    rows = "\n".join(f"order {n},{n}" for n in range(100))
+    assert _rows("which total is over 97?", f"name,total\n{rows}") == ["order 98,98", "order 99,99"]
+    assert not any("order" in row for row in _rows("which total is over 9?", f"name,total\n{rows}"))
+
+
+@for_each(
+    "message, is_largest, bound",
+    [
+        ("deals over 30k", True, "30k"),
+        ("below 1,500 euros", False, "1,500"),
+        ("the most recent one", True, ""),
+        ("the least expensive one", False, ""),
+        ("何が一番高いですか", True, ""),
+        ("der älteste Eintrag", False, ""),
+        ("show me everything", None, ""),
+    ],
+)
+def test_what_a_message_asks_of_a_value(message: str, is_largest: bool | None, bound: str) -> None:
+    """A number with its unit counts before a superlative, and of superlatives the one that says more."""
+    asked = asked_value(message)
+    assert (asked and asked.is_largest) is is_largest
+    assert asked is None or asked.bound.strip() == bound
