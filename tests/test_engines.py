@@ -575,6 +575,13 @@ def test_a_server_that_ends_an_idle_transaction(postgres_url: str) -> None:
         assert 0 == store.count(ANN)
 
 
+def test_a_pooler_that_changes_the_connection(postgres_url: str) -> None:
+    """If a prepared statement is not on this connection, as behind PgBouncer, the error says what the URL lacks."""
+    says = r"does not exist: .*\?prepare_threshold=none"
+    with SQLAlchemyStore(postgres_url) as store, pytest.raises(StoreError, match=says):
+        store.database.write(lambda connection: connection.exec_driver_sql("DEALLOCATE gone"))
+
+
 def test_records_replaced_while_another_process_deletes_and_stores(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
