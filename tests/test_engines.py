@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import InternalError
 
 from for_each import for_each
 from memory_context import MemoryManager
@@ -571,7 +571,7 @@ def test_a_connection_that_the_server_closed() -> None:
 
     def idle(_: sa.Connection) -> None:
         ended = psycopg.errors.IdleInTransactionSessionTimeout("terminating connection")
-        raise sa.exc.InternalError("SELECT 1", None, ended, connection_invalidated=True)
+        raise InternalError("SELECT 1", None, ended, connection_invalidated=True)
 
     with (
         SQLAlchemyStore("sqlite://") as store,
