@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import select
 import shutil
 import sqlite3
 import subprocess
@@ -16,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import InternalError
 
 from for_each import for_each
 from memory_context import MemoryManager
@@ -45,10 +45,16 @@ from memory_context.stores.sql import (
     tier_capacity_and_quota,
     urls,
 )
+from memory_context.stores.sql.index import indexing, keyword_index
+from memory_context.stores.sql.schema import owners, passages
 from patient import PATIENT
 
 ANN = Scope("ann")
 LEVEL = "SELECT current_setting('transaction_isolation')"
+# The number of transactions in this database that wait for a lock of a table.
+WAITING = """
+SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database WHERE datname = current_database() AND NOT granted
+"""
 
 
 @for_each(
@@ -560,19 +566,25 @@ def test_a_read_of_what_is_being_deleted(postgres_url: str) -> None:
         engine.dispose()
 
 
-def test_a_server_that_ends_an_idle_transaction(postgres_url: str) -> None:
-    """A store whose connection the server closes is unavailable, whatever class the driver's error has."""
+def test_a_connection_that_the_server_closed() -> None:
+    """A store whose connection was closed is unavailable, whatever class the driver's error has."""
 
-    def idle(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("SET idle_in_transaction_session_timeout = 1")
-        driver: Any = connection.connection.driver_connection
-        select.select([driver.fileno()], [], [])  # until the server says that it closes
-        connection.exec_driver_sql("SELECT 1")
+    def idle(_: sa.Connection) -> None:
+        ended = psycopg.errors.IdleInTransactionSessionTimeout("terminating connection")
+        raise InternalError("SELECT 1", None, ended, connection_invalidated=True)
 
-    with SQLAlchemyStore(postgres_url) as store:
-        with pytest.raises(StoreUnavailableError, match="idle-in-transaction"):
-            store.database.write(idle)
-        assert 0 == store.count(ANN)
+    with (
+        SQLAlchemyStore("sqlite://") as store,
+        pytest.raises(StoreUnavailableError, match="terminating connection"),
+    ):
+        store.database.write(idle)
+
+
+def test_a_pooler_that_changes_the_connection(postgres_url: str) -> None:
+    """If a prepared statement is not on this connection, as behind PgBouncer, the error says what the URL lacks."""
+    says = r"does not exist: .*\?prepare_threshold=none"
+    with SQLAlchemyStore(postgres_url) as store, pytest.raises(StoreError, match=says):
+        store.database.write(lambda connection: connection.exec_driver_sql("DEALLOCATE gone"))
 
 
 def test_records_replaced_while_another_process_deletes_and_stores(
@@ -629,3 +641,26 @@ def test_a_full_tier_of_which_another_process_deletes(
         manager.store("x", key="c", tier="global", room=capacity)
 
         assert {"b", "c"} == {item.memory_key for item in manager.search("")}
+
+
+def test_a_memory_replaced_while_another_process_empties_the_index(postgres_url: str) -> None:
+    """A memory that is replaced meanwhile is indexed once, and its chunks are counted once."""
+    with (
+        MemoryManager(postgres_url, user_id="ann") as manager,
+        SQLAlchemyStore(postgres_url) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        manager.store("the old text", key="k")
+        with other.database.engine.begin() as connection:
+            keyword_index.reset(connection)
+            replacing = pool.submit(manager.store, "the new text", key="k", replace=True)
+            while not connection.scalar(sa.text(WAITING)):
+                pass
+        replacing.result()
+
+        assert ["k"] == [item.memory_key for item in manager.search("new")]
+        assert [] == other.database.read(indexing.pending_memories)
+        totals = sa.select(
+            owners.c.passages, sa.select(sa.func.count(passages.c.id)).scalar_subquery()
+        )
+        assert [(1, 1)] == other.database.rows(totals)

@@ -175,7 +175,6 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     """
     user_id = next_ones[0].memory.user_id
     ids = [batch.memory.id for batch in next_ones]
-    keyword_index.lock(connection)
     if is_postgresql(connection):
         # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
         # their pending rows, then the user's row.

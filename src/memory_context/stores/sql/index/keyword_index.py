@@ -88,7 +88,7 @@ def version_of(connection: sa.Connection) -> int:
 
 def renew(connection: sa.Connection) -> None:
     """Empty an index that was built by an older analyzer, unless another process has done it meanwhile."""
-    lock(connection, "SHARE ROW EXCLUSIVE")
+    lock(connection)
     if version_of(connection) < VERSION:
         reset(connection)
 
@@ -99,26 +99,24 @@ def hide_words(connection: sa.Connection) -> None:
     Raises:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
     """
-    lock(connection, "SHARE ROW EXCLUSIVE")
+    lock(connection)
     if blind_index_key.prepare(connection, format_of(connection).codec):
         reset(connection)
 
 
-def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
-    """On PostgreSQL, lock the table of chunks, so that nobody empties the index until the transaction ends.
+def lock(connection: sa.Connection) -> None:
+    """On PostgreSQL, wait until nobody else is writing memories, and let nobody begin until the transaction ends.
 
-    With the mode of `reset`, nobody else can write to the index either.
-
-    All who write to the index take this lock before that of any row, so that two processes never wait for each other.
+    Everybody who writes to the index locks a memory first. So they wait before they have locked or counted anything.
     """
     if is_postgresql(connection):
         # ONLY: the parts of a partitioned table need not be locked as well.
-        connection.execute(sa.text(f"LOCK TABLE ONLY {passages.name} IN {mode} MODE"))
+        connection.execute(sa.text(f"LOCK TABLE ONLY {memories.name} IN EXCLUSIVE MODE"))
 
 
 def reset(connection: sa.Connection) -> None:
     """Empty the index, and note every memory as pending."""
-    lock(connection, "SHARE ROW EXCLUSIVE")
+    lock(connection)
     if is_sqlite(connection):
         fts5.remove_all(connection)
     connection.execute(sa.delete(passages))
