@@ -21,9 +21,8 @@ from memory_context.conversation.message import (
     MessageFacts,
     Role,
 )
-from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, members_of
 
 M = TypeVar("M", bound=BaseMessage)
 Block: TypeAlias = str | JsonObject

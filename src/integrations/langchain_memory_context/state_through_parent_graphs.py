@@ -21,7 +21,7 @@ from langgraph.config import get_config
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.decisions_beside_messages import DecisionNote, as_shown
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import members_of
+from memory_context.model.json_object import members_of
 
 ANSWERS = "answers"
 

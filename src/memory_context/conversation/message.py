@@ -13,9 +13,8 @@ from typing import Any, Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
-from memory_context.conversation.nested_json import members_of
 from memory_context.conversation.recall.judge_question_and_verdict import Ranges
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, members_of
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
 
 MEMORY_SOURCE = "memory_context"

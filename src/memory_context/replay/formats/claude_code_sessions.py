@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from memory_context.conversation.nested_json import members_of
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import members_of
 from memory_context.replay.formats.content_parts import Json, parts_of
 
 # Fields that only a session's lines have: the first is in every message's line, the others in lines before messages.

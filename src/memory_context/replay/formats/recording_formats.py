@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.replay.formats.autogen_states import chat_of_autogen, is_autogens
 from memory_context.replay.formats.claude_code_sessions import (
     NO_MESSAGES,

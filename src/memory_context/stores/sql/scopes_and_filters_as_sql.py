@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import is_storable
+from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
@@ -341,10 +342,10 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     Raises:
         InvalidFilterError: Any other operator.
     """
-    operators = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
+    operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
-        each = cast("Mapping[object, object]", fields).items()
+        each = members_of(fields).items()
         conditions = [may_match(name, limits, dialect) for name, limits in each]
         return sa.and_(sa.true(), *conditions)
     if list(operators) != ["$contains"]:
