@@ -37,8 +37,8 @@ from memory_context.mcp.wire_types_and_errors import (
     Wire,
     answered,
     member,
-    on_wire,
 )
+from memory_context.model.item import encodable
 from memory_context.runtime import events
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.version import __version__
@@ -314,7 +314,7 @@ class Wrapper:
         if not offered:
             names = ", ".join([*self._offers["tools"], *sorted(self._memory.names)])
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=names)
-            raise RequestError(INVALID_PARAMS, on_wire(message))
+            raise RequestError(INVALID_PARAMS, encodable(message))
         upstream, tool = offered
         try:
             filled = await self._memory.filled(name, arguments, member(tool, "inputSchema"))
