@@ -128,7 +128,8 @@ def carrying(
         facts = replace(new.facts, trusted=tuple(trusted))
         new = DecisionNote(facts, inserted, folded)
     answers = {place: note.to_json() for place, note in _notes_on(answer)}
-    return with_note(answer, ANSWERS, {**answers, f"{name}@{agent}": new.to_json()})
+    answers[f"{name}@{agent}"] = new.to_json()
+    return with_note(answer, ANSWERS, answers)
 
 
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:

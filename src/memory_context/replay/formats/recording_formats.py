@@ -206,9 +206,11 @@ def _kind(message: Json) -> str:
     # LangChain's `dumpd`: {"lc": 1, "type": "constructor", "id": ["langchain", …, "AIMessage"],
     # "kwargs": …}.
     if message.get("lc") and isinstance(message.get("id"), list):
-        name = str(message["id"][-1]) if message["id"] else ""
+        names = ["", *message["id"]]
+        name = str(names[-1])
         return name.removesuffix("Chunk").removesuffix("Message").lower()
-    return str(message.get("type", "")).removesuffix("MessageChunk").lower()
+    kind = str(message.get("type", ""))
+    return kind.removesuffix("MessageChunk").lower()
 
 
 def _openai_form(message: Json) -> Json:

@@ -310,7 +310,10 @@ def _cause(error: SQLAlchemyError) -> BaseException:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    lines = str(error).strip().splitlines()
+    if lines:
+        return lines[0]
+    return type(error).__name__
 
 
 def _without_values(error: SQLAlchemyError) -> BaseException | None:
