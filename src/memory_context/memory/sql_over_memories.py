@@ -81,12 +81,13 @@ class _MemoriesAsTables:
         parts = list[tuple[str, TextTable]]()
         for item in self._matching(pattern):
             table = self._table_of(item)
-            if parts and table.columns != parts[0][1].columns:
-                raise InvalidQueryError(
-                    f"the tables of {pattern} have different columns: {parts[0][0]} has "
-                    f"{listed(parts[0][1].columns)}, {item.memory_key} has {listed(table.columns)}"
-                )
             parts.append((item.memory_key, table))
+            first_key, first = parts[0]
+            if table.columns != first.columns:
+                raise InvalidQueryError(
+                    f"the tables of {pattern} have different columns: {first_key} has "
+                    f"{listed(first.columns)}, {item.memory_key} has {listed(table.columns)}"
+                )
         if not parts:
             raise self._no_table(pattern)
 
