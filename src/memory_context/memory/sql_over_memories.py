@@ -105,10 +105,12 @@ class _MemoriesAsTables:
         filters = None
         if beginning:
             filters = {KEY_COLUMN: beginning_with(beginning)}
-        matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
+        pieces = map(re.escape, pattern.split(ANY))
+        matches = re.compile(".*".join(pieces)).fullmatch
+        items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")
         found = [
             item
-            for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at")
+            for item in items
             if isinstance(item.content, str) and not is_secret(item) and matches(item.memory_key)
         ]
         if len(found) > MOST_UNITED:

@@ -89,7 +89,9 @@ def _is_count(number: object) -> bool:
 
 
 def _from(match: re.Match[str]) -> MemoryRef:
-    tokens = None if match["tokens"] is None else int(match["tokens"])
+    tokens = None
+    if match["tokens"] is not None:
+        tokens = int(match["tokens"])
     return MemoryRef(match["key"], match["description"] or "", tokens)
 
 
