@@ -345,7 +345,7 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
-        each = members_of(fields).items()
+        each = cast("Mapping[object, object]", fields).items()
         conditions = [may_match(name, limits, dialect) for name, limits in each]
         return sa.and_(sa.true(), *conditions)
     if list(operators) != ["$contains"]:
@@ -355,15 +355,18 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
 
 
+def _is_text(value: object) -> bool:
+    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
+    return isinstance(value, str | sa.BindParameter)
+
+
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
     if name not in _OPERATORS and name != "$contains":
         raise InvalidFilterError(
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    # A bound parameter stands for a value that was checked already.
-    is_text = isinstance(value, str | sa.BindParameter) and isinstance(column.type, sa.Text)
-    if takes and not is_text:
+    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
