@@ -107,7 +107,9 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     for value in channels.values():
         messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
         for message in messages:
-            for place, carried in _notes_on(message) if isinstance(message, AIMessage) else ():
+            if not isinstance(message, AIMessage):
+                continue
+            for place, carried in _notes_on(message):
                 if place.startswith(f"{name}@"):
                     carried.facts.check_owner(user_id)
 

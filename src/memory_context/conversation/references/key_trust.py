@@ -90,8 +90,9 @@ def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - 
 
 def note_made(user_id: str, placeholder: str) -> None:
     """Note that this process has made *placeholder*: in a handoff, an agent passes it on as a tool's result."""
-    keys = _noted("made", user_id, hash_content(placeholder))
-    keys.update(filter(None, [leading_key(placeholder)]))
+    key = leading_key(placeholder)
+    if key:
+        _noted("made", user_id, hash_content(placeholder)).add(key)
 
 
 def made_here(user_id: str, text: str) -> set[str]:
@@ -130,7 +131,8 @@ def typed_in(user_id: str, text: str) -> list[str]:
     allowed = [*_calls.get((user_id, hash_content(text)), ())]
     if call:
         allowed.append(call.allowed)
-    return [key for key in keys if all(key in one for one in allowed)]
+    passable = set(keys).intersection(*allowed)
+    return [key for key in keys if key in passable]
 
 
 def generated_in(manager: MemoryManager, text: str) -> list[str]:
