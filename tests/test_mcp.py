@@ -24,7 +24,8 @@ from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, sessio
 from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
 from memory_context.mcp.resources import SCHEME, Resources, key_of
-from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, on_wire
+from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS
+from memory_context.model.item import encodable
 from memory_context.model.tool_names import ASK, QUERY, READING_TOOLS
 from messages import LOG
 
@@ -536,7 +537,7 @@ def test_names_law(key: str) -> None:
 @given(text=st.text(st.characters(codec=None)))
 def test_text_on_the_wire_law(text: str) -> None:
     """Whatever goes out can be UTF-8, and is the same text wherever that could be UTF-8 before."""
-    sent = on_wire(text)
+    sent = encodable(text)
     sent.encode()
     assert sent == text or "\N{REPLACEMENT CHARACTER}" in sent
     assert len(sent) == len(text)

@@ -16,9 +16,9 @@ from langchain_memory_context.messages import METADATA, neutral_of, shown_as
 from langchain_memory_context.tools import MemoryTool
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.conversation.references.pass_by_reference import with_references_again
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS
 

@@ -21,9 +21,8 @@ from memory_context.conversation.message import (
     MessageFacts,
     Role,
 )
-from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, members_of
 
 M = TypeVar("M", bound=BaseMessage)
 Block: TypeAlias = str | JsonObject
@@ -102,9 +101,11 @@ def shown_as(message: M, shown: Message) -> M:
         message = with_note(message, "message", facts)
     current = neutral_of(message)
     if shown.texts != current.texts:
-        message = message.model_copy(update={"content": _with_texts(message, shown.texts)})
+        content = _with_texts(message, shown.texts)
+        message = message.model_copy(update={"content": content})
     if isinstance(message, AIMessage) and shown.calls != current.calls:
-        message = message.model_copy(update=_with_calls(message, shown.calls))
+        changes = _with_calls(message, shown.calls)
+        message = message.model_copy(update=changes)
     return message
 
 
@@ -199,7 +200,9 @@ def ids_of(messages: Sequence[BaseMessage]) -> list[str]:
     seen = Counter[str]()
     ids = list[str]()
     for message in messages:
-        words = "" if message.id else f"{message.type}:{hash_content(str(message.content))}"
+        words = ""
+        if not message.id:
+            words = f"{message.type}:{hash_content(str(message.content))}"
         seen[words] += 1
         ids.append(message.id or f"{words}:{seen[words]}")
     return ids

@@ -21,7 +21,7 @@ from langgraph.config import get_config
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.decisions_beside_messages import DecisionNote, as_shown
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import members_of
+from memory_context.model.json_object import members_of
 
 ANSWERS = "answers"
 
@@ -107,7 +107,9 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     for value in channels.values():
         messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
         for message in messages:
-            for place, carried in _notes_on(message) if isinstance(message, AIMessage) else ():
+            if not isinstance(message, AIMessage):
+                continue
+            for place, carried in _notes_on(message):
                 if place.startswith(f"{name}@"):
                     carried.facts.check_owner(user_id)
 
@@ -128,7 +130,8 @@ def carrying(
         facts = replace(new.facts, trusted=tuple(trusted))
         new = DecisionNote(facts, inserted, folded)
     answers = {place: note.to_json() for place, note in _notes_on(answer)}
-    return with_note(answer, ANSWERS, {**answers, f"{name}@{agent}": new.to_json()})
+    answers[f"{name}@{agent}"] = new.to_json()
+    return with_note(answer, ANSWERS, answers)
 
 
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:

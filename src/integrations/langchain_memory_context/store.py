@@ -39,7 +39,6 @@ from langgraph.store.base import (
 )
 
 from langchain_memory_context.user_of_a_run import RunUser, user_of_run
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
@@ -60,6 +59,7 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
 from memory_context.model.scope import MAX_NAME, Scope

@@ -99,7 +99,9 @@ def brief(path: object) -> str:
     text = repr(path)
     if isinstance(path, str) and _looks_alike(path[: MOST_SHOWN + 1]):
         text = ascii(path)
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+    if len(text) <= MOST_SHOWN:
+        return text
+    return text[: MOST_SHOWN - 1] + "…"
 
 
 def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules

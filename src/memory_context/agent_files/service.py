@@ -433,10 +433,12 @@ def _entries(root: int, parts: Parts) -> list[FileEntry]:
 
 def _refuse_move(root: int, old: Parts, new: Parts) -> None:
     """Refuse a move that would overwrite something, or give a file a path that is not valid."""
+    old_path = "/".join(old)
+    new_path = "/".join(new)
     if new[: len(old)] == old:
-        raise FileOperationError(f"{brief('/'.join(old))} cannot be moved to itself or into itself")
+        raise FileOperationError(f"{brief(old_path)} cannot be moved to itself or into itself")
     if handles.look(root, new) is not None:
-        raise FileOperationError(f"{brief('/'.join(new))} exists already")
+        raise FileOperationError(f"{brief(new_path)} exists already")
     for entry in _entries(root, old):
         # Checks the new path of each file below, which may be too long.
-        path_parts("/".join(new) + entry.path[len("/".join(old)) :])
+        path_parts(new_path + entry.path[len(old_path) :])

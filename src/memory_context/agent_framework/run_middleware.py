@@ -187,8 +187,11 @@ class RunningAgent:
         if sent:
             shown, _ = as_shown(held, replace(self.note, inserted=()), None)
             return [*sent, *shown], len(sent)
-        seen = [index for index, one in enumerate(held) if one.id == self.kept.get("seen")]
-        return as_shown(held, self.note, seen[-1] + 1 if seen else None)
+        first_unseen = None
+        for index, message in enumerate(held, 1):
+            if message.id == self.kept.get("seen"):
+                first_unseen = index
+        return as_shown(held, self.note, first_unseen)
 
 
 class PromptMiddleware(ChatMiddleware):

@@ -160,9 +160,8 @@ def loaded_notes(dumped: Settings | bool) -> NotesPolicy | bool:  # noqa: FBT001
     """Return the policy with these settings, or the bool that stands for one."""
     if isinstance(dumped, bool):
         return dumped
-    settings = {**dumped}
-    settings["tiers"] = loaded_tiers(dumped.get("tiers", ()))
-    return _loaded(NotesPolicy, settings)
+    tiers = loaded_tiers(dumped.get("tiers", ()))
+    return _loaded(NotesPolicy, {**dumped, "tiers": tiers})
 
 
 def _dumped_judge(judge: Judge | None) -> ComponentModel | None:

@@ -13,10 +13,10 @@ from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_numbers import check_not_negative
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.runtime import events
 from memory_context.text.excerpt.record_around_place import record_at
 from memory_context.text.excerpt.segments import end_of_header

@@ -50,7 +50,7 @@ from memory_context.memory.redacted_records import redacted_call
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import MemoryItem, hash_content
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import referenced_keys
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 
@@ -180,7 +180,7 @@ class Conversation:
         """
         user_id = self.manager.scope.user_id
         texts = said.texts.values()
-        named = {ref.key for text in texts for ref in MemoryRef.find_all(text)}
+        named = set(referenced_keys(*texts))
         if named:
             named.intersection_update(trusted_keys(before, facts.trusted))
             tell_caller(user_id, named)

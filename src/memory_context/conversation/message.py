@@ -13,10 +13,9 @@ from typing import Any, Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
-from memory_context.conversation.nested_json import members_of
 from memory_context.conversation.recall.judge_question_and_verdict import Ranges
-from memory_context.model.json_object import JsonObject
-from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
+from memory_context.model.json_object import JsonObject, members_of
+from memory_context.model.reference import KEPT_REFERENCES, leading_key, referenced_keys
 
 MEMORY_SOURCE = "memory_context"
 """The source of messages that this library puts into a conversation."""
@@ -258,8 +257,7 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
     """Return the keys of all references that are written in *messages*, including their calls."""
-    texts = [text for message in messages for text in message.billed()]
-    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
+    return {key for message in messages for key in referenced_keys(*message.billed())}
 
 
 def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:

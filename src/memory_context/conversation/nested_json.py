@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
+from memory_context.model.json_object import elements_of, members_of
+
 Schema: TypeAlias = Mapping[str, Any]
 ANY: Schema = {}
-
-
-def members_of(value: object) -> Mapping[str, Any]:
-    """Return the members of a JSON object; none of anything else."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value)
-    return {}
-
-
-def elements_of(value: object) -> list[Any]:
-    """Return the elements of a JSON list; none of anything else."""
-    if isinstance(value, list):
-        return cast("list[object]", value)
-    return []
 
 
 def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds

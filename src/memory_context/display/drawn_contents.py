@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_context.conversation.nested_json import elements_of
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
 from memory_context.display.log_diff_and_numbered_lines import (
@@ -18,6 +17,7 @@ from memory_context.display.log_diff_and_numbered_lines import (
 )
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.json_object import elements_of
 from memory_context.model.media import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import Kind, identify
 from memory_context.text.describe.unwrap import unwrap

@@ -141,10 +141,12 @@ def table(
 
 def bar(part: float) -> Html:
     """Return a bar for a share from 0 to 1, to an eighth of a character; any share above 0 is visible."""
-    eighths = round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8)
+    share = min(max(part, 0.0), 1.0)
+    eighths = round(share * BAR_WIDTH * 8)
     if part > 0:
         eighths = max(eighths, 1)
-    return tag("span", "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), cls="bar")
+    whole, rest = divmod(eighths, 8)
+    return tag("span", "█" * whole + _EIGHTHS[rest].strip(), cls="bar")
 
 
 def as_text(markup: Html) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.text.json_documents import to_json
 from memory_context.text.rows.rows_under_columns import TextTable
 

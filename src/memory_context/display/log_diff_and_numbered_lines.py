@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -34,15 +35,17 @@ def head_and_tail(lines: Sequence[str]) -> list[NumberedLine]:
 
 def notable(lines: Sequence[str]) -> list[NumberedLine]:
     """Return the first and last lines of a log, and its first errors, then warnings, each with a line on either side."""
-    if len(lines) <= HEAD + TAIL:
+    total = len(lines)
+    if total <= HEAD + TAIL:
         return head_and_tail(lines)
-    by_level: dict[str | None, list[int]] = {"error": [], "warning": []}
+    by_level = defaultdict[str | None, list[int]](list)
     for index, line in enumerate(lines):
-        by_level.setdefault(level_of(line), []).append(index)
-    chosen = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
-    for index in [*by_level["error"], *by_level["warning"]][:NOTABLE]:
+        by_level[level_of(line)].append(index)
+    found = by_level["error"] + by_level["warning"]
+    chosen = {*range(HEAD // 3), *range(total - TAIL, total)}
+    for index in found[:NOTABLE]:
         chosen |= {index - 1, index, index + 1}
-    existing = sorted(chosen & {*range(len(lines))})
+    existing = sorted(chosen.intersection(range(total)))
     return [NumberedLine(index + 1, lines[index]) for index in existing]
 
 

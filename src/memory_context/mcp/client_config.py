@@ -18,10 +18,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from memory_context.conversation.nested_json import elements_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import Wire, member
+from memory_context.model.json_object import elements_of
 from memory_context.runtime.atomic_file import draft_of
 
 _LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's

@@ -27,8 +27,9 @@ from memory_context.conversation.references.pass_by_reference import (
     with_passed_texts,
 )
 from memory_context.mcp.tool_list import Tools
-from memory_context.mcp.wire_types_and_errors import Wire, member, on_wire
+from memory_context.mcp.wire_types_and_errors import Wire, member
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import encodable
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.query_memory import QUERYING
@@ -94,7 +95,7 @@ class WrappedMemory:
             with_passed_texts, arguments, tool, self._passing, self._manager, shown, schema
         )
         # A stored text may hold lone surrogates, which UTF-8 cannot encode.
-        sendable: Wire = json.loads(on_wire(json.dumps(filled, ensure_ascii=False)))
+        sendable: Wire = json.loads(encodable(json.dumps(filled, ensure_ascii=False)))
         return sendable
 
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:

@@ -14,11 +14,10 @@ from memory_context.mcp.wire_types_and_errors import (
     INVALID_PARAMS,
     RequestError,
     Wire,
-    on_wire,
     refusal,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.stores import Filters
 
 # Creation time and id of the last memory of a page.
@@ -120,14 +119,14 @@ def _resource(item: MemoryItem) -> Wire:
 def _content(item: MemoryItem) -> Wire:
     if isinstance(item.content, bytes):
         return {"blob": base64.b64encode(item.content).decode()}
-    return {"text": on_wire(item.content)}
+    return {"text": encodable(item.content)}
 
 
 def key_of(uri: str) -> str:
     """Return the key in a URI, even if a client has percent-encoded it or added a slash at the end."""
     if uri.lower().startswith(SCHEME):
         return unquote(uri[len(SCHEME) :].removesuffix("/"))
-    raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))
+    raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=encodable(uri[:80])))
 
 
 def _parsed(cursor: str) -> ResourcePosition:

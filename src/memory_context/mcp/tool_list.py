@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory_context import sentences_models_read as prompts
-from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, RequestError, Wire, on_wire
+from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, RequestError, Wire
+from memory_context.model.item import encodable
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.tools.note_tools import told_arguments
@@ -64,7 +65,7 @@ class Tools:
         if name not in self._offered:
             tools = ", ".join(self._offered)
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=tools)
-            raise RequestError(INVALID_PARAMS, on_wire(message))
+            raise RequestError(INVALID_PARAMS, encodable(message))
         verb, memories = self._offered[name]
         limit = answer_limit(verb, self._max_tokens, self._page_tokens)
         try:
@@ -74,7 +75,7 @@ class Tools:
         except Exception as error:  # noqa: BLE001 - no error of a tool may end the server
             events.TOOL_BROKE.log(error, where=True, tool=name)
             return failed(prompts.MCP_FAILED)
-        text = on_wire(answer.text)
+        text = encodable(answer.text)
         return {
             **_content(text),
             "structuredContent": {"text": text, "keys": list(answer.keys)},
@@ -108,4 +109,4 @@ def _content(text: str) -> Wire:
 
 def failed(text: str) -> Wire:
     """Return a result that is marked as an error and says what went wrong."""
-    return {**_content(on_wire(text)), "isError": True}
+    return {**_content(encodable(text)), "isError": True}

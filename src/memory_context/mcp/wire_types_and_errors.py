@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import MemoryContextError, StoreError
+from memory_context.model.item import encodable
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.tool_calls_and_answers import advice
@@ -52,17 +53,9 @@ async def answered(method: Method, params: Wire) -> Wire:
 def refusal(error: MemoryContextError, key: str = "") -> RequestError:
     """Return the error that the client gets for `error`, which may be about the memory `key`."""
     if not isinstance(error, StoreError):
-        return RequestError(INVALID_PARAMS, on_wire(advice(error, key)))
+        return RequestError(INVALID_PARAMS, encodable(advice(error, key)))
     events.REQUEST_FAILED.log(error)
     return RequestError(INTERNAL_ERROR, advice(error, key))
-
-
-def on_wire(text: str) -> str:
-    """Return `text` so that UTF-8 can encode it, with replacement characters for lone surrogates."""
-    if text.isascii():
-        return text
-    # UTF-16 turns a pair of surrogates into the character that the pair stands for.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def readable(line: str) -> str:
@@ -73,7 +66,7 @@ def readable(line: str) -> str:
     if not _ESCAPED_SURROGATE.search(line):
         return line
     try:
-        return on_wire(json.dumps(json.loads(line), ensure_ascii=False))
+        return encodable(json.dumps(json.loads(line), ensure_ascii=False))
     except (ValueError, RecursionError):
         return line
 

@@ -37,8 +37,8 @@ from memory_context.mcp.wire_types_and_errors import (
     Wire,
     answered,
     member,
-    on_wire,
 )
+from memory_context.model.item import encodable
 from memory_context.runtime import events
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.version import __version__
@@ -191,7 +191,8 @@ class Wrapper:
             self._say({**wire, "id": number})
         elif method == CANCELLED:
             cancelled = upstream, params.get("requestId")
-            for number in [number for number, one in self._asked.items() if one == cancelled]:
+            numbers = [number for number, one in self._asked.items() if one == cancelled]
+            for number in numbers:
                 del self._asked[number]
                 upstream.note_answered(number)
                 self._say({**wire, "params": {**params, "requestId": number}})
@@ -314,7 +315,7 @@ class Wrapper:
         if not offered:
             names = ", ".join([*self._offers["tools"], *sorted(self._memory.names)])
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=names)
-            raise RequestError(INVALID_PARAMS, on_wire(message))
+            raise RequestError(INVALID_PARAMS, encodable(message))
         upstream, tool = offered
         try:
             filled = await self._memory.filled(name, arguments, member(tool, "inputSchema"))
@@ -387,7 +388,8 @@ class Wrapper:
         """Pass a request to the server that has listed the URI; if none has, to each until one answers with a result."""
         owner = self._owners.get(uri)
         answer = _refused(RequestError(INVALID_PARAMS, f"no server has the resource {uri!r:.80}"))
-        for upstream in [owner] if owner else self._having("resources"):
+        asked = [owner] if owner else self._having("resources")
+        for upstream in asked:
             answer = await upstream.request(method, params)
             if "result" in answer:
                 break

@@ -165,9 +165,11 @@ class ContextPackage(Displayed):
     @property
     def summary(self) -> str:
         """Return a line for people: how many memories of which tiers, their tokens, and what was left out."""
-        number = Counter(entry.tier for entry in self.entries)
-        tiers = ", ".join(f"{count} of {tier}" for tier, count in number.items())
-        shown = f"{len(self.entries)} memories{f' ({tiers})' if tiers else ''}"
+        shown = f"{len(self.entries)} memories"
+        if self.entries:
+            number = Counter(entry.tier for entry in self.entries)
+            tiers = ", ".join(f"{count} of {tier}" for tier, count in number.items())
+            shown += f" ({tiers})"
         left_out = len(self.left_out) + sum(self.unranked.values())
         return f"{shown} in {self.tokens} of {self.budget} tokens; {left_out} left out"
 

@@ -216,7 +216,8 @@ class _Consolidation(NamedTuple):
         key = "" if self.dry_run else self._stored(group, text, by)
         sources = tuple(item.memory_key for item in group)
         before = sum(item.token_count for item in group)
-        return MergedNotes(key, sources, by, before, self.memories.counter.count(text))
+        after = self.memories.counter.count(text)
+        return MergedNotes(key, sources, by, before, after)
 
     def _stored(self, group: Sequence[MemoryItem], text: str, by: str) -> str:
         newest = group[-1]

@@ -34,7 +34,7 @@ from memory_context.model.item import (
     identity_of,
     is_intact,
 )
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, members_of
 from memory_context.model.record_fields_in_json import (
     deletion_from,
     deletion_record,
@@ -134,7 +134,7 @@ def _record(line: bytes) -> OwnedRecord | None:
         facts: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidRecordError(f"not valid JSON: {error}") from error
-    members = cast("JsonObject", facts) if isinstance(facts, dict) else {}
+    members = members_of(facts)
     kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
     if kind == "memory":
         item = item_from(value)

@@ -37,9 +37,10 @@ def search_filters(
     """
     check_arguments(filters=filters, types=types, tier=tier, category=category, tags=tags)
     lists = {"memory_type": types, "tier": tier, "tags": tags}
-    narrowed: dict[str, Any] = {
-        column: as_list(names) for column, names in lists.items() if names is not None
-    }
+    narrowed = dict[str, Any]()
+    for column, names in lists.items():
+        if names is not None:
+            narrowed[column] = as_list(names)
     if category is not None:
         narrowed["category"] = {"$under": category}
         if category.endswith("*"):
@@ -50,12 +51,13 @@ def search_filters(
     limits = {operator: moment for operator, moment in period.items() if moment}
     if limits:
         narrowed["created_at"] = limits
-    repeated = narrowed.keys() & (filters or {}).keys()
+    given = dict(filters or {})
+    repeated = narrowed.keys() & given.keys()
     if repeated:
         raise InvalidArgumentError(
             f"{', '.join(sorted(repeated))} is an argument of its own; leave it out of filters"
         )
-    return narrowed | dict(filters or {})
+    return narrowed | given
 
 
 def beginning_with(text: str) -> Filters:

@@ -81,12 +81,13 @@ class _MemoriesAsTables:
         parts = list[tuple[str, TextTable]]()
         for item in self._matching(pattern):
             table = self._table_of(item)
-            if parts and table.columns != parts[0][1].columns:
-                raise InvalidQueryError(
-                    f"the tables of {pattern} have different columns: {parts[0][0]} has "
-                    f"{listed(parts[0][1].columns)}, {item.memory_key} has {listed(table.columns)}"
-                )
             parts.append((item.memory_key, table))
+            first_key, first = parts[0]
+            if table.columns != first.columns:
+                raise InvalidQueryError(
+                    f"the tables of {pattern} have different columns: {first_key} has "
+                    f"{listed(first.columns)}, {item.memory_key} has {listed(table.columns)}"
+                )
         if not parts:
             raise self._no_table(pattern)
 
@@ -104,10 +105,12 @@ class _MemoriesAsTables:
         filters = None
         if beginning:
             filters = {KEY_COLUMN: beginning_with(beginning)}
-        matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
+        pieces = map(re.escape, pattern.split(ANY))
+        matches = re.compile(".*".join(pieces)).fullmatch
+        items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")
         found = [
             item
-            for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at")
+            for item in items
             if isinstance(item.content, str) and not is_secret(item) and matches(item.memory_key)
         ]
         if len(found) > MOST_UNITED:

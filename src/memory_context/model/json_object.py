@@ -1,7 +1,22 @@
-"""JSON objects as Python has them."""
+"""JSON objects and lists as Python has them."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
 
 JsonObject: TypeAlias = dict[str, Any]
+
+
+def members_of(value: object) -> Mapping[str, Any]:
+    """Return the members of a JSON object; none of anything else."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return {}
+
+
+def elements_of(value: object) -> list[Any]:
+    """Return the elements of a JSON list; none of anything else."""
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []

@@ -16,7 +16,9 @@ def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     if not (start.isascii() and start.isprintable()):
         start = "".join(map(_printable, _IGNORABLE.sub(" ", start)))
     line = " ".join(start.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    if len(line) <= limit:
+        return line
+    return line[: limit - 1].rstrip() + "…"
 
 
 def _printable(char: str) -> str:

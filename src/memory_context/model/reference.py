@@ -89,7 +89,9 @@ def _is_count(number: object) -> bool:
 
 
 def _from(match: re.Match[str]) -> MemoryRef:
-    tokens = None if match["tokens"] is None else int(match["tokens"])
+    tokens = None
+    if match["tokens"] is not None:
+        tokens = int(match["tokens"])
     return MemoryRef(match["key"], match["description"] or "", tokens)
 
 
@@ -114,6 +116,11 @@ def leading_key(text: str) -> str | None:
     return None
 
 
+def referenced_keys(*texts: str) -> list[str]:
+    """Return the keys of all references in *texts*, in order."""
+    return [match["key"] for text in texts for match in _REFERENCE.finditer(text)]
+
+
 def without_references(text: str) -> str:
     """Return *text* without its references."""
     return _REFERENCE.sub("", text)
@@ -126,9 +133,8 @@ def with_references_as(text: str, write: Callable[[MemoryRef], str]) -> str:
 
 def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
     """Return the keys that *text* names: those of its references, and those of *keys* that stand in it as words."""
-    named = {ref.key for ref in MemoryRef.find_all(text)}
-    named.update(key for key in keys if names_key(text, key))
-    return frozenset(named)
+    named = {key for key in keys if names_key(text, key)}
+    return frozenset(named.union(referenced_keys(text)))
 
 
 def key_in(text: str) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.json_object import JsonObject
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import referenced_keys
 from memory_context.replay.needs_of_a_recording import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
 from memory_context.replay.prices import Price
@@ -44,8 +44,8 @@ class CallOfRun:
     @property
     def references(self) -> list[str]:
         """Return the keys of the references in the prompt."""
-        found = [ref.key for message in self.prompt for ref in MemoryRef.find_all(message.text)]
-        return list(dict.fromkeys(found))
+        texts = (message.text for message in self.prompt)
+        return list(dict.fromkeys(referenced_keys(*texts)))
 
 
 async def calls_of_run(

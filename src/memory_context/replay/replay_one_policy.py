@@ -9,7 +9,7 @@ from functools import cache
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import referenced_keys
 from memory_context.replay.needed_and_visible_values import shows
 from memory_context.replay.needs_of_a_recording import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy
@@ -63,7 +63,7 @@ class StoredTexts:
     def __init__(self, read: Callable[[str], str | None]) -> None:
         # Cached, because the same messages are in every later prompt, with the same references.
         self._text = cache(read)
-        self._keys_in = cache(_keys_in)
+        self._keys_in = cache(referenced_keys)
 
     def behind(self, prompt: Iterable[ChargedMessage]) -> dict[str, str]:
         """Return the texts behind the references of a prompt, and behind references in those texts, by their keys."""
@@ -76,10 +76,6 @@ class StoredTexts:
                     found[key] = text
                     unread.append(text)
         return found
-
-
-def _keys_in(text: str) -> list[str]:
-    return [ref.key for ref in MemoryRef.find_all(text)]
 
 
 @dataclass(frozen=True, slots=True)

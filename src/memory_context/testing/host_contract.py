@@ -18,7 +18,7 @@ from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import referenced_keys
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
 from memory_context.testing.faulty_store import Fault, FaultyStore
@@ -137,7 +137,7 @@ async def _prompts(
                 check_calls(prompt)
                 assert not prompt[-1].is_ours, "the newest message is not the last one"
                 for message in prompt:
-                    keys = stored | {ref.key for ref in MemoryRef.find_all(message.text)}
+                    keys = stored.union(referenced_keys(message.text))
                     for word in WORD.findall(message.text):
                         if word in keys:
                             numbers.setdefault(word, f"«{len(numbers)}»")

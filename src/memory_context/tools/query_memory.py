@@ -22,11 +22,12 @@ class QueryArgs(LenientArgs):
 
 def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnswer:
     result = manager.query(args.sql, save_as=args.save_as or None)
+    count = manager.counter.count
     if result.key is None:
-        return ToolAnswer(_table(result, max_tokens, manager.counter.count), result.sources)
+        return ToolAnswer(_table(result, max_tokens, count), result.sources)
     kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
-    max_tokens -= manager.counter.count(f"{kept}\n")
-    table = _table(result, max_tokens, manager.counter.count)
+    max_tokens -= count(f"{kept}\n")
+    table = _table(result, max_tokens, count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
 
 

@@ -15,7 +15,7 @@ from memory_context.display.escaped_html import Html, bar, folded, joined, soft,
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import referenced_keys
 from memory_context.model.transcript import Transcript
 from memory_context.stores.sql.overviews_of_records import Catalog, ThreadSummary
 from memory_context.ui.visit_and_page_parts import Visit, listing, when
@@ -214,7 +214,7 @@ def one_call(visit: Visit) -> Html:
     messages = []
     if prompt:
         messages = from_lines(prompt)
-    known = {ref.key for text in _texts_of(messages) for ref in MemoryRef.find_all(text)}
+    known = set(referenced_keys(*_texts_of(messages)))
     previews = _previews(messages, known)
     parts = [
         head,

@@ -19,7 +19,7 @@ from functools import lru_cache
 from memory_context.conversation.nested_json import strings_in
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef, leading_key
+from memory_context.model.reference import leading_key, referenced_keys
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.quotations_of_people import without_quotations
 
@@ -53,7 +53,7 @@ class RunningCall:
         A conversation in another task or thread than the tool's cannot be recognised. There only the texts in the tool's
         arguments are known to be a model's, word for word, as long as the tool runs.
         """
-        texts = filter(MemoryRef.find_all, strings_in(self.written))
+        texts = filter(referenced_keys, strings_in(self.written))
         entries = [(self.user_id, hash_content(text)) for text in texts]
         with _noting:
             for entry in entries:
@@ -71,7 +71,7 @@ class RunningCall:
 
     def told_in(self, text: str) -> list[str]:
         """Return the keys in *text*, the tool's result, that conversations inside the tool may pass on."""
-        return [ref.key for ref in MemoryRef.find_all(text) if ref.key in self.told]
+        return [key for key in referenced_keys(text) if key in self.told]
 
 
 def tell_caller(user_id: str, keys: Iterable[str]) -> None:
@@ -90,8 +90,9 @@ def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - 
 
 def note_made(user_id: str, placeholder: str) -> None:
     """Note that this process has made *placeholder*: in a handoff, an agent passes it on as a tool's result."""
-    keys = _noted("made", user_id, hash_content(placeholder))
-    keys.update(filter(None, [leading_key(placeholder)]))
+    key = leading_key(placeholder)
+    if key:
+        _noted("made", user_id, hash_content(placeholder)).add(key)
 
 
 def made_here(user_id: str, text: str) -> set[str]:
@@ -108,7 +109,7 @@ def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
 
 def said_here(user_id: str, text: str) -> set[str]:
     """Return the keys that a model which said *text* in this process may pass on; empty if none has said it."""
-    if MemoryRef.find_all(text):
+    if referenced_keys(text):
         return _noted("said", user_id, hash_content(text))
     return set()
 
@@ -123,14 +124,15 @@ def typed_in(user_id: str, text: str) -> list[str]:
 
     If the words turn out to be a calling model's, only the keys that its conversation may pass on are returned.
     """
-    keys = [ref.key for ref in MemoryRef.find_all(without_quotations(text))]
+    keys = referenced_keys(without_quotations(text))
     if not keys:
         return keys
     call = _calling.get()
     allowed = [*_calls.get((user_id, hash_content(text)), ())]
     if call:
         allowed.append(call.allowed)
-    return [key for key in keys if all(key in one for one in allowed)]
+    passable = set(keys).intersection(*allowed)
+    return [key for key in keys if key in passable]
 
 
 def generated_in(manager: MemoryManager, text: str) -> list[str]:
@@ -139,5 +141,5 @@ def generated_in(manager: MemoryManager, text: str) -> list[str]:
     Raises:
         StoreError: The store failed.
     """
-    keys = dict.fromkeys(ref.key for ref in MemoryRef.find_all(text))
+    keys = dict.fromkeys(referenced_keys(text))
     return manager.known_keys(list(keys), {"generated_key": True})

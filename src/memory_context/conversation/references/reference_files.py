@@ -19,7 +19,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
-from memory_context.model.reference import MemoryRef, with_references_as
+from memory_context.model.reference import referenced_keys, with_references_as
 from memory_context.runtime.atomic_file import replace_in
 
 # On every common file system, a file's name may have up to 255 bytes with its extension.
@@ -76,7 +76,7 @@ def with_files(
     Raises:
         NotPassedError: The code must not run.
     """
-    keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
+    keys = referenced_keys(*strings_in(arguments))
     if not keys:
         return arguments
     items = items_of(list(dict.fromkeys(keys)), tool, policy, manager, trusted)

@@ -8,11 +8,12 @@ prompt. The system prompt and the tools are not in the files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from memory_context.conversation.nested_json import members_of
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import members_of
 from memory_context.replay.formats.content_parts import Json, parts_of
 
 # Fields that only a session's lines have: the first is in every message's line, the others in lines before messages.
@@ -34,14 +35,14 @@ def is_session_line(document: object) -> bool:
 def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
     """Yield the runs in a session's lines with their names; compactions and sub-agents are runs of their own."""
     runs = dict[str, list[Json]]()
-    compactions = dict[str, int]()
+    compactions = Counter[str]()
     for line in cast("Sequence[Json]", lines):
         message = members_of(line.get("message"))
         if line.get("type") not in _MESSAGE_TYPES or not message:
             continue
         run = _name(line)
         if line.get("isCompactSummary"):
-            compactions[run] = compactions.get(run, 0) + 1
+            compactions[run] += 1
         if run in compactions:
             run = f"{run}, compaction {compactions[run]}"
         _append(runs.setdefault(run, []), message)

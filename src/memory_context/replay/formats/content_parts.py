@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import elements_of, members_of
 
 Json: TypeAlias = Mapping[str, Any]
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context.conversation.nested_json import elements_of, members_of
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, elements_of, members_of
 from memory_context.replay.formats.content_parts import Json
 
 NO_TEXTS = (

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.replay.formats.autogen_states import chat_of_autogen, is_autogens
 from memory_context.replay.formats.claude_code_sessions import (
     NO_MESSAGES,
@@ -206,9 +206,11 @@ def _kind(message: Json) -> str:
     # LangChain's `dumpd`: {"lc": 1, "type": "constructor", "id": ["langchain", …, "AIMessage"],
     # "kwargs": …}.
     if message.get("lc") and isinstance(message.get("id"), list):
-        name = str(message["id"][-1]) if message["id"] else ""
+        names = ["", *message["id"]]
+        name = str(names[-1])
         return name.removesuffix("Chunk").removesuffix("Message").lower()
-    return str(message.get("type", "")).removesuffix("MessageChunk").lower()
+    kind = str(message.get("type", ""))
+    return kind.removesuffix("MessageChunk").lower()
 
 
 def _openai_form(message: Json) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -31,7 +32,7 @@ def grown_runs(
                 break
         else:
             runs.append((trace, asked, with_reply))
-    counts = dict[str, int]()
+    counts = Counter[str]()
     for trace, _, with_reply in runs:
-        counts[trace] = counts.get(trace, 0) + 1
+        counts[trace] += 1
         yield (trace if counts[trace] == 1 else f"{trace}/{counts[trace]}"), with_reply

@@ -116,8 +116,10 @@ class CallLog:
         self.flush()
         columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
         newest = sa.select(*columns).order_by(calls.c.at.desc(), calls.c.id.desc())
-        rows = self._database.rows(newest.where(*_conditions(wanted)).limit(limit))
-        return [_record_of(row, self._database.codec, prompts=wanted.prompts) for row in rows]
+        matching = newest.where(*_conditions(wanted))
+        rows = self._database.rows(matching.limit(limit))
+        codec = self._database.codec
+        return [_record_of(row, codec, prompts=wanted.prompts) for row in rows]
 
     def totals(self, wanted: CallFilter) -> list[CallTotals]:
         """Return the totals per conversation of the records that match, the one with the newest record first.
@@ -220,10 +222,12 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEEP_SECONDS
+        moment = time.monotonic()
+        is_due = self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS
         if is_due and self._kept is not None:
-            connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
-            self._swept_at = time.monotonic()
+            oldest = now() - self._kept
+            connection.execute(sa.delete(calls).where(calls.c.at < oldest))
+            self._swept_at = moment
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:

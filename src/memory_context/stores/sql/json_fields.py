@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Any, cast
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.item import JSON
+from memory_context.model.json_object import members_of
 from memory_context.stores.sql.schema import Condition, memories
 
 _FIELD = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -41,7 +42,7 @@ def may_match(name: object, wanted: object, dialect: str) -> Condition:
     Raises:
         InvalidFilterError: The field cannot be named in SQL, or a number is infinite or NaN.
     """
-    limits = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
+    limits = members_of(wanted)
     has_endless = any(map(is_endless, limits.values()))
     if has_endless or not _FIELD.fullmatch(str(name)):
         raise InvalidFilterError(

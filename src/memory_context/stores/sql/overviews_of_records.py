@@ -305,10 +305,11 @@ class Catalog:
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """Return the keys that begin with *start*, sorted; the first *limit* of them."""
-        begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
-        statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
-        rows = rows_of(self._tables, statement.order_by(memories.c.memory_key).limit(limit))
-        return [row.memory_key for row in rows]
+        key = memories.c.memory_key
+        begins = sa.func.substr(key, 1, len(start)) == start
+        keys = sa.select(key).where(*within(scope), begins)
+        sorted_keys = keys.order_by(key).limit(limit)
+        return [row.memory_key for row in rows_of(self._tables, sorted_keys)]
 
     def _most_first(
         self, column: str, user: str | None, *sums: sa.ColumnElement[Any]

@@ -27,16 +27,17 @@ from memory_context.stores.sql.schema import access, belongs, deletions, memorie
 _APART = {"content", "match", "accessed_at", "access_count"}
 _FIELDS = [item_field.name for item_field in fields(MemoryItem) if item_field.name not in _APART]
 
+_READS = sa.func.coalesce(access.c.access_count, 0)
 RECORDS = sa.select(
     *memories.c,
     access.c.accessed_at,
-    sa.func.coalesce(access.c.access_count, 0).label("access_count"),
+    _READS.label("access_count"),
 ).select_from(memories.outerjoin(access, belongs(access)))
 """Selects rows for `decode_row`."""
 DELETIONS = sa.select(deletions.c.memory_key, deletions.c.deleted_at, deletions.c.reason)
 """Selects the fields of a `Deletion`."""
 
-_COLUMNS = [*(column.name for column in RECORDS.selected_columns), "match"]
+_COLUMNS = [*RECORDS.selected_columns.keys(), "match"]
 _TAGS, _CONTENT, _BYTES, _MEDIA_TYPE = map(
     _COLUMNS.index, ("tags", "content", "content_bytes", "media_type")
 )
@@ -120,7 +121,8 @@ def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
     values: list[Any] = [*row, None]
     values[_TAGS] = tuple(values[_TAGS])
     if values[_CONTENT] is None:
-        values[_CONTENT] = decoded(bytes(values[_BYTES] or b""), values[_MEDIA_TYPE])
+        data = bytes(values[_BYTES] or b"")
+        values[_CONTENT] = decoded(data, values[_MEDIA_TYPE])
     item = object.__new__(MemoryItem)
     for position, set_field in _SETTERS:
         set_field(item, values[position])

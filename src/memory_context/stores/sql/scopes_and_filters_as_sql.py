@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import is_storable
+from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
@@ -341,7 +342,7 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     Raises:
         InvalidFilterError: Any other operator.
     """
-    operators = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
+    operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
@@ -354,15 +355,18 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
 
 
+def _is_text(value: object) -> bool:
+    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
+    return isinstance(value, str | sa.BindParameter)
+
+
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
     if name not in _OPERATORS and name != "$contains":
         raise InvalidFilterError(
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    # A bound parameter stands for a value that was checked already.
-    is_text = isinstance(value, str | sa.BindParameter) and isinstance(column.type, sa.Text)
-    if takes and not is_text:
+    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )

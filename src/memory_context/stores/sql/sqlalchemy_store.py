@@ -769,7 +769,8 @@ def _usage(
     group = (memories.c.tier, memories.c.category)
     sizes = (total_of(memories.c.char_count), total_of(memories.c.byte_count))
     matching = conditions_by_shape(shape, filters, dialect, hidden)
-    return Prepared(sa.select(*group, sa.func.count(), *sizes).where(*matching).group_by(*group))
+    sums = sa.select(*group, sa.func.count(), *sizes).where(*matching)
+    return Prepared(sums.group_by(*group))
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:

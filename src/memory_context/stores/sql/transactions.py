@@ -152,6 +152,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
+        writes = kind == "write"
         options: dict[str, Any] = {ROW_FORMAT: self._row_format}
         # Not on a caller's pool: the engine's dialect did not open its connections, and cannot switch them to AUTOCOMMIT.
         if kind == "statement" and self.dialect == "postgresql" and not self._is_pool:
@@ -161,8 +162,8 @@ class Database:
         # `errors` is outside everything, because a commit may fail, too.
         with (
             self.errors(),
-            operation("transaction", backend=self.dialect, writes=kind == "write"),
-            self._write_lock if kind == "write" and self.dialect == "sqlite" else nullcontext(),
+            operation("transaction", backend=self.dialect, writes=writes),
+            self._write_lock if writes and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
             silent_servers.given_up(connection.connection.driver_connection),
             file_watch.on_its_file(connection, connection.engine),
@@ -204,7 +205,8 @@ class Database:
         is_sent_together = (
             self.dialect == "postgresql" and not self._is_pool and not has_listeners(self.engine)
         )
-        with self._transaction("statement" if is_sent_together else "write") as connection:
+        kind: Transaction = "statement" if is_sent_together else "write"
+        with self._transaction(kind) as connection:
             return statement.counts(connection, values)
 
     def _read_without_transaction(self, statement: Prepared, values: Values) -> list[list[Any]]:
@@ -331,7 +333,10 @@ def _cause(error: SQLAlchemyError) -> BaseException:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    lines = str(error).strip().splitlines()
+    if lines:
+        return lines[0]
+    return type(error).__name__
 
 
 def _without_values(error: SQLAlchemyError) -> BaseException | None:

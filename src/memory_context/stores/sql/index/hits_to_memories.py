@@ -160,10 +160,11 @@ def _with_items(
     Of equally good ones, the one used last comes first.
     """
     # Twice as many as wanted, because ties at the limit are decided by the last use, which is only in the rows.
-    chosen = list(hits.values())[: 2 * request.limit]
+    limit = request.limit
+    chosen = list(hits.values())[: 2 * limit]
     if not chosen:
         return []
-    least = chosen[: request.limit][-1].score
+    least = chosen[:limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
     rows = connection.execute(_restricted(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
@@ -171,7 +172,7 @@ def _with_items(
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
     # Rounded, because the databases add up floats in different orders: equal scores may differ in the tenth digit.
     items.sort(key=lambda item: -round(tied[item.id].score, 9))
-    return [(item, tied[item.id]) for item in items[: request.limit]]
+    return [(item, tied[item.id]) for item in items[:limit]]
 
 
 def _restricted(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
@@ -185,9 +186,9 @@ def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str
     text = searchable(item)[hit.start : hit.stop]
     held = held_by(text, wanted)
     if len(held) < len(wanted):
-        held |= set(card_of(item)).intersection(wanted)
-    why = tuple(words_found_by(query[:MAX_QUERY], held))
-    match = Match(hit.score, "", None, why)
+        held.update(set(card_of(item)).intersection(wanted))
+    why = words_found_by(query[:MAX_QUERY], held)
+    match = Match(hit.score, "", None, tuple(why))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=match)
     if text:

@@ -132,7 +132,9 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return the statistics of a user's index for BM25; None if nothing was indexed yet."""
     # Lexemes are hashed if the rows are encrypted.
     key = format_of(connection).index_key
-    hashed = None if key is None else partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES)
+    hashed = None
+    if key is not None:
+        hashed = partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES)
     for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
         return Statistics(Owner(number, hashed), chunks, length)
     return None
@@ -147,10 +149,13 @@ def add(
     for memory_id, chunks_of_memory in chunks:
         for chunk in chunks_of_memory:
             row = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
-            ids = {"user_id": user_id, "memory_id": memory_id}
-            rows.append(row | ids | {"names": owner.named(chunk.names)})
+            row["user_id"] = user_id
+            row["memory_id"] = memory_id
+            row["names"] = owner.named(chunk.names)
+            rows.append(row)
     _INDEXES[connection.dialect.name].add(connection, rows)
-    count(connection, user_id, len(rows), sum(row["length"] for row in rows))
+    length = sum(row["length"] for row in rows)
+    count(connection, user_id, len(rows), length)
 
 
 def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
@@ -181,7 +186,8 @@ def remove(connection: sa.Connection, user_id: str, chunks: Mapping[int, Chunk])
         fts5.remove(connection, names)
     rows = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(chunks)))
     connection.execute(rows)
-    count(connection, user_id, -len(chunks), -sum(chunk.length for chunk in chunks.values()))
+    length = sum(chunk.length for chunk in chunks.values())
+    count(connection, user_id, -len(chunks), -length)
 
 
 def ranks_all_cheaply(connection: sa.Connection) -> bool:

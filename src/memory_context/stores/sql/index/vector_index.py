@@ -228,12 +228,13 @@ def add(
     rows = as_array(vectors, table.info["distance"])
     if len(rows) != len(ordinals):
         raise StoreError(f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts")
+    as_bytes = is_sqlite(connection)
     values = [
         {
             "memory_id": item.id,
             "ordinal": ordinal,
             "user_id": item.user_id,
-            "vector": row.tobytes() if is_sqlite(connection) else row,
+            "vector": row.tobytes() if as_bytes else row,
         }
         for ordinal, row in zip(ordinals, rows, strict=True)
     ]
@@ -308,13 +309,15 @@ def _compared(
     numpy = load_numpy()
     # One array over the joined bytes is faster than an array for each row.
     data = b"".join(row.vector for row in rows)
-    matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
+    numbers = numpy.frombuffer(data, dtype=numpy.float32)
+    matrix = numbers.reshape(len(rows), -1)
     if distance == "l2":
         deltas = matrix - query
         similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", deltas, deltas))
     else:
         similarities = matrix @ query
-    best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()
+    order = numpy.argsort(-similarities, kind="stable")
+    best: list[int] = order[:limit].tolist()
     nearest: Similarities = {}
     for index in best:
         row = rows[index]
