@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from memory_context.text.lines import lines_of
 from memory_context.text.python_literals import begins_value, is_list, is_object, parse_literal
 
-NOTHING: Final = object()
+NOTHING = object()
 
 
 def documents(text: str) -> list[Any]:
@@ -25,14 +25,16 @@ def documents(text: str) -> list[Any]:
             lines = list(records(text))
         except (ValueError, RecursionError):
             return []
-        return [lines] if lines else []
+        if lines:
+            return [lines]
+        return []
     inside = map(parse, wrapped(value))
     return [value, *(document for document in inside if document is not NOTHING)]
 
 
 def is_json_lines(text: str) -> bool:
     """Return whether the first two lines that are not blank are JSON values, and the first is a list or object."""
-    if not _begins_container(text):
+    if not text[:1000].lstrip().startswith(("[", "{")):
         return False
     try:
         return len(list(islice(records(text), 2))) > 1
@@ -55,9 +57,16 @@ def records(text: str) -> Iterator[Any]:
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
     """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
     parts = value.get("content") if is_object(value) else value
-    if not is_list(parts) or not all(is_object(part) and "type" in part for part in parts):
+    if not is_list(parts):
         return []
-    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    texts = list[str]()
+    for part in parts:
+        if not is_object(part) or "type" not in part:
+            return []
+        text = part.get("text")
+        if isinstance(text, str):
+            texts.append(text)
+    return texts
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -68,7 +77,9 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         value = parse_literal(text.strip())
-        return NOTHING if value is None else plain(value)
+        if value is None:
+            return NOTHING
+        return plain(value)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
@@ -76,12 +87,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
     match value:
         case dict():
             items = cast("Mapping[Any, Any]", value).items()
-            return {key if isinstance(key, str) else str(key): plain(item) for key, item in items}
+            return {str(key): plain(item) for key, item in items}
         case list() | tuple() | set():
             return [plain(item) for item in cast("Iterable[Any]", value)]
-        case float() if not math.isfinite(value):
-            return str(value)
-        case None | str() | int() | float():
+        case None | str() | int():
+            return value
+        case float() if math.isfinite(value):
             return value
         case _:
             return str(value)
@@ -93,7 +104,3 @@ def to_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         return json.dumps(plain(value), ensure_ascii=False, default=str)
-
-
-def _begins_container(text: str) -> bool:
-    return text[:1000].lstrip()[:1] in ("[", "{")

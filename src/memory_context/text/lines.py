@@ -50,4 +50,6 @@ def line_start(text: str, place: int) -> int:
 def line_end(text: str, place: int) -> int:
     """Return the end of the line that the offset `place` is in: its line break, or the end of the text."""
     end = text.find("\n", place)
-    return end if end >= 0 else len(text)
+    if end >= 0:
+        return end
+    return len(text)

@@ -12,9 +12,8 @@ from memory_context.text.words_and_names import names
 SHINGLE = 3
 # The least resemblance of two lines that say the same.
 SAME_LINE = 0.8
-NEGATIONS = frozenset(
-    ("no", "not", "never", "none", "nor", "without", "don", "doesn", "isn", "aren", "won", "cannot")
-)
+_NEGATIONS = "no not never none nor without don doesn isn aren won cannot"
+NEGATIONS = frozenset(_NEGATIONS.split())
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
@@ -84,7 +83,8 @@ def merged(texts: Sequence[str]) -> str:
                 continue
             for index, other in enumerate(known):
                 if line.replaces(other):
-                    lines[index] = known[index] = line
+                    lines[index] = line
+                    known[index] = line
                     break
             else:
                 lines.append(line)
@@ -104,11 +104,9 @@ class _NoteLine:
 
     def covers(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says."""
-        return (
-            other.words <= self.words
-            and other.facts <= self.facts
-            and self.negations == other.negations
-        )
+        if self.negations != other.negations:
+            return False
+        return other.words <= self.words and other.facts <= self.facts
 
     def replaces(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says, or the same in a newer wording."""
@@ -116,6 +114,8 @@ class _NoteLine:
             return False
         if self.covers(other):
             return True
-        if self.facts != other.facts or self.negations != other.negations:
+        if self.facts != other.facts:
+            return False
+        if self.negations != other.negations:
             return False
         return resemblance(self.words, other.words) >= SAME_LINE

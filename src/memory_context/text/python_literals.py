@@ -6,7 +6,7 @@ import ast
 import datetime as dt
 import json
 import re
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 from zoneinfo import ZoneInfo
 
 from memory_context.model.json_object import JsonObject
@@ -34,8 +34,8 @@ _STRING_OR_MEMBER = re.compile(
 # The beginning of a list, a tuple, a dict, or an object: `Order(`.
 _BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
 # Classes in lower case whose single argument is their value. Other such classes have a capital letter, as Decimal has.
-_HOLDERS: Final = ("frozenset", "deque", "mappingproxy")
-_TIMES: Final = {
+_HOLDERS = ("frozenset", "deque", "mappingproxy")
+_TIMES = {
     "datetime.datetime": dt.datetime,
     "datetime.date": dt.date,
     "datetime.time": dt.time,
@@ -43,6 +43,17 @@ _TIMES: Final = {
     "datetime.timezone": dt.timezone,
     "zoneinfo.ZoneInfo": ZoneInfo,
 }
+# What parsing and evaluating may raise. An OSError, because the name of a time zone is read as that of a file.
+_NO_LITERAL = (
+    ValueError,
+    TypeError,
+    SyntaxError,
+    LookupError,
+    ArithmeticError,
+    OSError,
+    RecursionError,
+    MemoryError,
+)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = set("\\'\"nrtxuU")
 # Closed strings match as a whole, so that they are skipped; a single quote is one that the text ends before closing.
@@ -91,10 +102,14 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         return json.loads(text)
     except (ValueError, RecursionError):
         text = _with_values_of_members(text)
-        if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
+        if len(text) > REPR_AT_MOST:
+            return None
+        if not _has_literals_alone(text):
             return None
         value = _evaluate(text)
-        return value if is_object(value) or is_list(value) else None
+        if is_object(value) or is_list(value):
+            return value
+        return None
 
 
 def is_literal(text: str) -> bool:
@@ -105,7 +120,8 @@ def is_literal(text: str) -> bool:
     text = text.strip()
     if len(text) > REPR_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return False
-    return _has_literals_alone(_with_values_of_members(text)) and _closed(text) == text
+    plain = _with_values_of_members(text)
+    return _has_literals_alone(plain) and _closed(text) == text
 
 
 def read_literal(text: str) -> Literal | None:
@@ -120,13 +136,16 @@ def read_literal(text: str) -> Literal | None:
     if value is not None:
         return Literal(value, is_cut=False)
     value = parse_literal(_closed(text[:BEGINNING]))
-    return None if value is None else Literal(value, is_cut=True)
+    if value is None:
+        return None
+    return Literal(value, is_cut=True)
 
 
 def objects_in(text: str) -> tuple[list[JsonObject], int]:
     """Return the JSON objects in sequence with which `text` begins, and where the last of them ends."""
     decoder = json.JSONDecoder()
-    objects, end = list[JsonObject](), 0
+    objects = list[JsonObject]()
+    end = 0
     while start := _OBJECT_START.match(text, end):
         try:
             value, end = decoder.raw_decode(text, start.end())
@@ -153,7 +172,9 @@ def unquote(body: str, quote: str) -> str:
     uncut = _WHOLE_ESCAPES.match(body)
     body = uncut[0] if uncut else ""
     value = _evaluate(f"{quote}{body}{quote}")
-    return value if isinstance(value, str) else body
+    if isinstance(value, str):
+        return value
+    return body
 
 
 def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
@@ -162,11 +183,7 @@ def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
         return None
     try:
         return _value_of(ast.parse(text, mode="eval").body)
-    # An OSError, because the name of a time zone is read as that of a file.
-    except (
-        *(ValueError, TypeError, SyntaxError, LookupError, ArithmeticError),
-        *(OSError, RecursionError, MemoryError),
-    ):
+    except _NO_LITERAL:
         return None
 
 
@@ -243,15 +260,17 @@ def _closed(text: str) -> str:
                 return ""
             end = match.end()
             if not waiting:
-                return "" if text[end:].strip() else text[:end]
+                if text[end:].strip():
+                    return ""
+                return text[:end]
         elif mark in ("'", '"'):
             start = match.start()
-            is_value = text[:start].rstrip().endswith((":", "=")) or waiting[-1:] == ["]"]
-            if is_value:  # and not a key
-                body = _WHOLE_ESCAPES.match(text, start + 1)
-                closed = text[: body.end() if body else start + 1] + mark
-                return closed + "".join(reversed(waiting))
-            break
+            before = text[:start].rstrip()
+            if not before.endswith((":", "=")) and waiting[-1:] != ["]"]:
+                break  # it is a key
+            body = _WHOLE_ESCAPES.match(text, start + 1)
+            closed = text[: body.end() if body else start + 1] + mark
+            return closed + "".join(reversed(waiting))
         else:
             continue
         depth = len(waiting)

@@ -71,7 +71,8 @@ def _without_elements(text: str) -> str:
     """
     tags = list(_TAG.finditer(text))
     ends = {tag["name"]: tag.end() for tag in tags if tag["closes"]}
-    kept, position = list[str](), 0
+    kept = list[str]()
+    position = 0
     for tag in tags:
         end = ends.get(tag["name"], 0)
         if position <= tag.start() < end and not tag["closes"]:
@@ -83,4 +84,6 @@ def _without_elements(text: str) -> str:
 def _alone(quotation: regex.Match[str]) -> str:
     """Return a quotation that holds only references as it is; empty for any other."""
     inside = quotation[0].strip(_ALL_MARKS)
-    return "" if MemoryRef.find_all(inside) and without_references(inside).strip() else quotation[0]
+    if MemoryRef.find_all(inside) and without_references(inside).strip():
+        return ""
+    return quotation[0]

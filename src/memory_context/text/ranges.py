@@ -13,7 +13,8 @@ def joined(ranges: Iterable[Span]) -> list[Span]:
     found = list[Span]()
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
+            begun, end = found.pop()
+            found.append((begun, max(last, end)))
         else:
             found.append((first, last))
     return found

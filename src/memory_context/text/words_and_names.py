@@ -54,9 +54,10 @@ def terms(text: str) -> list[str]:
     """Return the words of `text` except stop words and single letters, lower-case, most frequent first, 32 at most."""
     counts = Counter[str]()
     for match in _WORD.finditer(text[:READ_AT_MOST]):
-        for word in words_in(match.group().lower()):
+        for word in words_in(match[0].lower()):
             # A single letter means nothing, but a single Chinese character does.
-            if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
+            is_letter = len(word) == 1 and word.isascii()
+            if not is_letter and word not in STOP_WORDS:
                 counts[word] += 1
     return [word for word, _ in counts.most_common(MOST_TERMS)]
 
@@ -91,7 +92,8 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
     order 22 is not order 221.
     """
     # Of each letter that was escaped: where it ends in the text without escapes, and how much longer the text was so far.
-    ends, longer = list[int](), [0]
+    ends = list[int]()
+    longer = [0]
     for match in _ESCAPED.finditer(text):
         ends.append(match.start() - longer[-1] + 1)
         longer.append(longer[-1] + len(match[0]) - 1)
@@ -104,17 +106,20 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
             matches = re.finditer(re.escape(word), text, re.IGNORECASE)
             found = (match.start() for match in matches)
         if word[0].isdigit() or word[-1].isdigit():
-            length = len(word)
-            found = (
-                place
-                for place in found
-                if not _IN_NUMBER.match(text, place) and not _IN_NUMBER.match(text, place + length)
-            )
-        places = [
-            place + longer[bisect_right(ends, place)] for place in islice(found, MOST_OCCURRENCES)
-        ]
+            found = _without_longer_numbers(text, len(word), found)
+        places = list[int]()
+        for place in islice(found, MOST_OCCURRENCES):
+            places.append(place + longer[bisect_right(ends, place)])
         if places:
             yield word, places
+
+
+def _without_longer_numbers(text: str, length: int, places: Iterable[int]) -> Iterator[int]:
+    """Yield those of *places* at which no number goes on before or after a word of this *length*."""
+    for place in places:
+        if _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length):
+            continue
+        yield place
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -133,7 +138,9 @@ def is_name(word: str) -> bool:
 
 def weight(word: str) -> int:
     """Return how much `word` counts: a name counts as much as three other words."""
-    return NAME_WEIGHT if is_name(word) else 1
+    if is_name(word):
+        return NAME_WEIGHT
+    return 1
 
 
 def names(text: str) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from memory_context.model.item import Content
 from memory_context.model.media import BINARY, described, media_type_of
@@ -28,8 +29,10 @@ from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.describe.yaml_documents import describe_yaml
 from memory_context.text.lines import BYTE_ORDER_MARK
 
+_Describers: TypeAlias = tuple[Callable[[Sample], Description | None], ...]
+
 # The order matters: a test run holds tracebacks, a log may hold both, and a listing has columns like a table.
-_SURE: tuple[Callable[[Sample], Description | None], ...] = (
+_SURE: _Describers = (
     describe_json,
     describe_encoded,
     describe_markup,
@@ -85,13 +88,16 @@ def identify(text: str, path: str = "") -> Description:
     )
 
 
-def _first_of(
-    describers: tuple[Callable[[Sample], Description | None], ...], sample: Sample
-) -> Description | None:
-    descriptions = (describer(sample) for describer in describers)
-    return next(filter(None, descriptions), None)
+def _first_of(describers: _Describers, sample: Sample) -> Description | None:
+    for describe_kind in describers:
+        description = describe_kind(sample)
+        if description:
+            return description
+    return None
 
 
 def _behind_lead(sample: Sample) -> Description | None:
     rest = behind_lead(sample.text)
-    return _first_of(_SURE, sample_of(rest, sample.path)) if rest else None
+    if rest:
+        return _first_of(_SURE, sample_of(rest, sample.path))
+    return None

@@ -53,21 +53,22 @@ class Description:
     def line(self) -> str:
         """Return the description as a line of at most 80 characters without square brackets."""
         facts = one_line(self.facts)
-        if self.is_cut and ", cut" not in facts and len(facts) < MAX_DESCRIPTION - len(", cut"):
-            facts += ", cut"
+        cut = ", cut"
+        if self.is_cut and cut not in facts and len(facts + cut) < MAX_DESCRIPTION:
+            facts += cut
         opening, closing = (" (", ")") if self.in_parentheses else (": ", "")
+        room = MAX_DESCRIPTION - len(facts + opening + closing)
         names = [name for name in map(one_line, self.names) if name]
-        room = MAX_DESCRIPTION - len(facts) - len(opening) - len(closing)
-        for count in range(len(names), 0, -1):
-            shown = names[:count]
-            if count < len(names):
-                shown.append("…")
-            joined = ", ".join(shown)
-            if len(joined) <= room:
-                return f"{facts}{opening}{joined}{closing}"
+        shown = facts
         if names and room >= LEAST_ROOM:
-            return f"{facts}{opening}{one_line(names[0], room)}{closing}"
-        return facts
+            shown = f"{facts}{opening}{one_line(names[0], room)}{closing}"
+        for count in range(1, len(names) + 1):
+            joined = ", ".join(names[:count])
+            if count < len(names):
+                joined += ", …"
+            if len(joined) <= room:
+                shown = f"{facts}{opening}{joined}{closing}"
+        return shown
 
 
 def counted(number: int, noun: str) -> str:
@@ -77,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Return the regular English plural."""
-    if noun.endswith("y") and noun[-2:-1] not in ("a", "e", "i", "o", "u"):
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return f"{noun}es"
@@ -86,7 +87,9 @@ def plural(noun: str) -> str:
 
 def singular(noun: str) -> str:
     """Return the noun of which `noun` looks like the regular plural; empty if it does not look like a plural."""
-    if len(noun) < 3 or not noun.endswith("s") or noun.endswith(("ss", "us", "is")):
+    if len(noun) < 3 or not noun.endswith("s"):
+        return ""
+    if noun.endswith(("ss", "us", "is")):
         return ""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
@@ -99,7 +102,8 @@ def shortened(name: object) -> str:
     """Return a name or a value cut to 40 characters; a long path is cut to its last three parts."""
     text = str(name)
     if len(text) > LONGEST_NAME and " " not in text:
-        text = "/".join(text.replace("\\", "/").split("/")[-3:])
+        parts = text.replace("\\", "/").split("/")
+        text = "/".join(parts[-3:])
     return one_line(text, LONGEST_NAME)
 
 

@@ -18,5 +18,6 @@ def describe_diff(sample: Sample) -> Description | None:
     paths = _CHANGED_FILE.findall(text)
     added = count_lines_starting(text, "+") - count_lines_starting(text, "+++ ")
     removed = count_lines_starting(text, "-") - count_lines_starting(text, "--- ")
-    facts = f"diff: {counted(len(paths), 'file')}, +{added:,} -{max(removed, 0):,}"
+    removed = max(removed, 0)
+    facts = f"diff: {counted(len(paths), 'file')}, +{added:,} -{removed:,}"
     return Description(Kind.DIFF, facts, unique_names(paths))

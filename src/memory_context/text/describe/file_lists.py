@@ -29,14 +29,16 @@ def describe_listing(sample: Sample) -> Description | None:
     """Describe a directory listing or a list of paths."""
     lines = [line for line in sample.lines if not line.startswith("total ")]
     for pattern in (_LONG, _BRANCH):
-        if matches_of(pattern, lines, 0.5):
-            entries = list(pattern.finditer(sample.text[:COUNTED_AT_MOST]))
-            folders = sum(1 for entry in entries if entry["type"] in ("d", "DIR"))
-            facts = f"directory listing: {counted(len(entries) - folders, 'file')}"
-            if folders:
-                facts += f", {counted(folders, 'directory')}"
-            names = unique_names(entry["name"] for entry in entries)
-            return Description(Kind.FILES, facts, names, in_parentheses=True)
+        if not matches_of(pattern, lines, 0.5):
+            continue
+        entries = list(pattern.finditer(sample.text[:COUNTED_AT_MOST]))
+        folders = sum(1 for entry in entries if entry["type"] in ("d", "DIR"))
+        files = len(entries) - folders
+        facts = f"directory listing: {counted(files, 'file')}"
+        if folders:
+            facts += f", {counted(folders, 'directory')}"
+        names = unique_names(entry["name"] for entry in entries)
+        return Description(Kind.FILES, facts, names, in_parentheses=True)
     words = [match[0].strip() for match in matches_of(_NAME, lines, 0.9)]
     paths = sum(1 for word in words if _PATH.match(word))
     if len(words) < 2 or paths < 0.6 * len(words):

@@ -42,7 +42,9 @@ def describe_json(sample: Sample) -> Description | None:
     if len(objects) > 1:
         return _describe_objects(objects, sample)
     literal = read_literal(sample.text)
-    if literal is None or (literal.is_cut and not literal.value):
+    if literal is None:
+        return None
+    if literal.is_cut and not literal.value:
         return None
     if is_object(literal.value):
         return _describe_object(literal, sample)
@@ -59,7 +61,8 @@ def _describe_objects(objects: list[JsonObject], sample: Sample) -> Description:
         if errors:
             facts += f", {counted(errors, 'error')}"
         return Description(Kind.LOG, facts, fields)
-    notation = "JSON lines," if sample.lines[0].rstrip().endswith("}") else "JSON:"
+    is_on_one_line = sample.lines[0].rstrip().endswith("}")
+    notation = "JSON lines," if is_on_one_line else "JSON:"
     return Description(Kind.JSON, f"{notation} {counted(count, 'object')}", fields)
 
 
@@ -69,16 +72,19 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
     error = _error_in(value)
     if error:
         return Description(Kind.ERROR, "JSON error", (error,))
-    named = (key for key in value if _NAME_KEY.fullmatch(key) and isinstance(value[key], str | int))
-    name_key = next(named, "")
+    named = (key for key, member in value.items() if isinstance(member, str | int))
+    name_key = next(filter(_NAME_KEY.fullmatch, named), "")
     found = largest_records(value, mostly=True)
-    is_list_of_many = found and is_list(found.value) and (len(found.value) >= MANY or not name_key)
-    if found and is_list_of_many and (found.names or 2 * found.weight >= len(str(value))):
-        noun = singular(found.key).replace("_", " ")
-        records = Literal(found.value, literal.is_cut)
-        total = _total_in(found.owner)
-        return _describe_list(records, "JSON:", noun, sample, total, found.names)
-    facts = f"JSON object ({name_key} {shortened(value[name_key])})" if name_key else "JSON object"
+    if found and is_list(found.value) and (len(found.value) >= MANY or not name_key):
+        is_most_of_it = found.names or 2 * found.weight >= len(str(value))
+        if is_most_of_it:
+            noun = singular(found.key).replace("_", " ")
+            records = Literal(found.value, literal.is_cut)
+            total = _total_in(found.owner)
+            return _describe_list(records, "JSON:", noun, sample, total, found.names)
+    facts = "JSON object"
+    if name_key:
+        facts += f" ({name_key} {shortened(value[name_key])})"
     names = unique_names(key for key in value if key != name_key)
     return Description(Kind.JSON, facts, names, is_cut=literal.is_cut)
 
@@ -113,14 +119,16 @@ def _describe_list(
     else:
         names = tuple(shortened(item) for item in sampled if not isinstance(item, dict | list))
         noun = noun or "value"
-    if literal.is_cut and len(sample.text) > BEGINNING:
-        number = f"about {counted(len(items) * len(sample.text) // BEGINNING, noun)}"
+    count = len(items)
+    length = len(sample.text)
+    if literal.is_cut and length > BEGINNING:
+        number = f"about {counted(count * length // BEGINNING, noun)}"
     elif literal.is_cut:
-        number = f"{plural(noun)}, cut after {len(items):,}"
-    elif total > len(items):
-        number = f"{len(items):,} of {counted(total, noun)}"
+        number = f"{plural(noun)}, cut after {count:,}"
+    elif total > count:
+        number = f"{count:,} of {counted(total, noun)}"
     else:
-        number = counted(len(items), noun)
+        number = counted(count, noun)
     return Description(Kind.JSON, f"{notation} {number}", names)
 
 
@@ -137,10 +145,11 @@ def _error_in(value: JsonObject) -> str:
 
 def _total_in(value: JsonObject) -> int:
     """Return the total number of items, if the object around a page of them has it; otherwise 0."""
-    totals = [
-        number for key, number in value.items() if type(number) is int and _TOTAL_KEY.fullmatch(key)
-    ]
-    return max(totals, default=0)
+    total = 0
+    for key, number in value.items():
+        if type(number) is int and _TOTAL_KEY.fullmatch(key):
+            total = max(total, number)
+    return total
 
 
 def _fields_of(records: list[JsonObject]) -> tuple[str, ...]:

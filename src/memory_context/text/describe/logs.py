@@ -36,17 +36,19 @@ def describe_log(sample: Sample) -> Description | None:
     The description ends with the first error, or else with the first line.
     """
     lines = sample.lines[:LOOKED_AT]
+    if len(lines) < 2:
+        return None
     stamped = sum(1 for line in lines if _LINE.match(line))
     # Stack traces and continued entries are below lines with a time.
     below = sum(1 for line in lines if line.startswith((" ", "\t", "Traceback", "Caused by")))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
-    if len(lines) < 2 or (stamped <= len(lines) / 2 and not has_traces):
+    if 2 * stamped <= len(lines) and not has_traces:
         return None
-    # A table may have times or levels in its cells. The names above them have none.
-    if not _LINE.match(lines[0]) and any(
-        map(begins_with_names, (sample.head, behind_lead(sample.head)))
-    ):
-        return None
+    if not _LINE.match(lines[0]):
+        # A table may have times or levels in its cells. The names above them have none.
+        heads = (sample.head, behind_lead(sample.head))
+        if any(map(begins_with_names, heads)):
+            return None
     facts = f"log, {counted(sample.line_count, 'line')}"
     errors = _count_lines(sample.text, ERROR_MARKS)
     warnings = _count_lines(sample.text, WARNING_MARKS)
@@ -59,7 +61,8 @@ def describe_log(sample: Sample) -> Description | None:
             telling = traceback.facts
     elif warnings:
         facts += f", {counted(warnings, 'warning')}"
-    return Description(Kind.LOG, facts, (_PREFIX.sub("", telling.strip()) or telling,))
+    message = _PREFIX.sub("", telling.strip())
+    return Description(Kind.LOG, facts, (message or telling,))
 
 
 def failures_in(text: str) -> tuple[int, str]:
@@ -72,7 +75,8 @@ def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
     """Return the first line that has one of `marks`, at least one of which must be in the text."""
     place = min(text.find(mark) for mark in marks if mark in text)
     start = line_start(text, place)
-    return text[start : start + LONGEST_LINE].partition("\n")[0]
+    line, _, _ = text[start : start + LONGEST_LINE].partition("\n")
+    return line
 
 
 def _count_lines(text: str, marks: tuple[str, ...]) -> int:
@@ -80,4 +84,5 @@ def _count_lines(text: str, marks: tuple[str, ...]) -> int:
     occurring = [re.escape(mark) for mark in marks if mark in text]
     if not occurring:
         return 0
-    return sum(1 for _ in re.finditer(f"(?:{'|'.join(occurring)})[^\n]*", text))
+    any_mark = "|".join(occurring)
+    return sum(1 for _ in re.finditer(f"(?:{any_mark})[^\n]*", text))

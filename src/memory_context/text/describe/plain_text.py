@@ -34,7 +34,9 @@ def describe_encoded(sample: Sample) -> Description | None:
 
 def describe_error(sample: Sample) -> Description | None:
     """Describe a short text whose first line reports an error."""
-    if sample.line_count > LONGEST_ERROR or not _ERROR.match(sample.first_line):
+    if sample.line_count > LONGEST_ERROR:
+        return None
+    if not _ERROR.match(sample.first_line):
         return None
     return Description(Kind.ERROR, "error message", (sample.first_line,))
 
@@ -58,6 +60,8 @@ def _closing_line(text: str) -> str:
     """Return the last line of a list if it has a number and begins like no other line, as a sum does; else nothing."""
     text = text.rstrip()
     start = line_start(text, len(text))
+    last_line = text[start:]
     rare = rare_lines(text, [(0, len(text))], BEGINNING_OF_LINE)
-    is_sum = bool(rare) and rare[-1] >= start and any(map(str.isdigit, text[start:]))
-    return text[start:] if is_sum else ""
+    if rare and rare[-1] >= start and any(map(str.isdigit, last_line)):
+        return last_line
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 HEAD = 65_536
 TAIL = 16_384
@@ -44,14 +45,18 @@ class Sample:
     @property
     def first_line(self) -> str:
         """Return the first line with a letter in it; if there is none, the beginning of the text."""
-        first = next((line for line in self.lines if _LETTER.search(line)), "")
-        return (first or self.text[:LONGEST_LINE]).strip()
+        for line in self.lines:
+            if _LETTER.search(line):
+                return line.strip()
+        return self.text[:LONGEST_LINE].strip()
 
 
 def path_in(arguments: str | None) -> str:
     """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
     path = _PATH_ARGUMENT.search(arguments or "")
-    return path[1] if path else ""
+    if path:
+        return path[1]
+    return ""
 
 
 def sample_of(text: str, path: str) -> Sample:
@@ -62,9 +67,13 @@ def sample_of(text: str, path: str) -> Sample:
         text = _ANSI.sub("", text)
     text = text.replace("\r\n", "\n")
     head = text[:HEAD]
-    lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
-    filled = [line for line in lines if line and not line.isspace()]
-    return Sample(text, head, text[-TAIL:], filled, path)
+    tail = text[-TAIL:]
+    lines = list[str]()
+    for line in islice(head.split("\n", LINES), LINES):
+        beginning = line[:LONGEST_LINE]
+        if beginning.strip():
+            lines.append(beginning)
+    return Sample(text, head, tail, lines, path)
 
 
 def count_lines_starting(text: str, beginning: str) -> int:
@@ -74,11 +83,15 @@ def count_lines_starting(text: str, beginning: str) -> int:
 
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
-    matches = [match for match in map(pattern.match, lines) if match]
-    return matches if len(matches) >= share * len(lines) else []
+    matches = list(filter(None, map(pattern.match, lines)))
+    if len(matches) >= share * len(lines):
+        return matches
+    return []
 
 
 def behind_lead(text: str) -> str:
     """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line."""
     lead = _LEAD.match(text)
-    return text[lead.end() :] if lead else ""
+    if lead:
+        return text[lead.end() :]
+    return ""

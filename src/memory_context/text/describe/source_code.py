@@ -69,7 +69,8 @@ def describe_source(sample: Sample) -> Description | None:
     language = _language_of(sample.lines[:LOOKED_AT], [*_SIGNS])
     if not language and _FENCE not in sample.head:
         # A Python module may begin with more documentation than statements.
-        lines = (line[:LONGEST_LINE] for line in _TEXT.sub('""""""', sample.head).split("\n"))
+        undocumented = _TEXT.sub('""""""', sample.head)
+        lines = (line[:LONGEST_LINE] for line in undocumented.split("\n"))
         code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
         if any(line.lstrip().startswith(_STATEMENTS) for line in code):
             language = _language_of(code, ["Python"])
@@ -92,8 +93,11 @@ def _language_of(lines: list[str], languages: list[str]) -> str:
         sign = re.compile(_BEFORE_CODE + f"(?:{_SIGNS[name]})")
         count = sum(1 for line in lines if sign.match(line))
         if count > most:
-            language, most = name, count
+            language = name
+            most = count
     # Lines of prose may begin like code, but do not end like it.
     ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
     is_code = most >= max(2, 0.2 * len(lines)) and ended >= 0.15 * len(lines)
-    return language if is_code else ""
+    if is_code:
+        return language
+    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
+from itertools import islice
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
@@ -31,7 +32,9 @@ def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
     found = _ruled(sample) or _separated(sample) or _in_columns(sample)
     # Looked at last, because the whole text is searched for it.
-    return None if found is None or is_no_single_table(sample.text) else found
+    if found is None or is_no_single_table(sample.text):
+        return None
+    return found
 
 
 def _ruled(sample: Sample) -> Description | None:
@@ -63,11 +66,12 @@ def _in_columns(sample: Sample) -> Description | None:
     table = command_table(sample.text)
     if table is None or len(table.columns) < LEAST_COLUMNS:
         return None
-    rows = list(table.rows())
-    columns = list(zip(*rows[:SAMPLED], strict=True))
-    if not any(all(cell and _HAS_DIGIT.search(cell) for cell in cells) for cells in columns[:-1]):
-        return None
-    return _described(table, "table")
+    sample_of_rows = islice(table.rows(), SAMPLED)
+    columns = list(zip(*sample_of_rows, strict=True))
+    for cells in columns[:-1]:
+        if all(cell and _HAS_DIGIT.search(cell) for cell in cells):
+            return _described(table, "table")
+    return None
 
 
 def _described(table: TextTable, notation: str) -> Description | None:
@@ -76,9 +80,10 @@ def _described(table: TextTable, notation: str) -> Description | None:
         count = sum(1 for _ in table.rows())
     except InvalidSelectionError:  # a row cannot be read
         return None
-    cells = unique_names(name.strip().strip("\"'*`") for name in _named(table))
-    size = f"{counted(count, 'row')} x {counted(len(table.columns), 'column')}"
-    return Description(Kind.TABLE, f"{notation} {size}", cells)
+    names = unique_names(name.strip().strip("\"'*`") for name in _named(table))
+    rows = counted(count, "row")
+    columns = counted(len(table.columns), "column")
+    return Description(Kind.TABLE, f"{notation} {rows} x {columns}", names)
 
 
 def describe_records(sample: Sample) -> Description | None:
@@ -99,11 +104,15 @@ def describe_records(sample: Sample) -> Description | None:
         return None
     rows = list(table.rows())
     count = len(rows) * len(sample.text) // max(len(head), 1)
-    noun, names = "record", _common_names(table, rows)
+    noun = "record"
+    names = _common_names(table, rows)
     if table.name == PAIRS:
-        noun, names = "field", unique_names(row[0] for row in rows)
+        if fields < 0.8 * len(lines):
+            return None
+        noun = "field"
+        names = unique_names(row[0] for row in rows)
     # If only a single name recurs, the text is a list of outcomes ("ok: web-1"), or it is chance.
-    if len(names) < 2 or (noun == "field" and fields < 0.8 * len(lines)):
+    if len(names) < 2:
         return None
     return Description(Kind.RECORDS, counted(count, noun), names)
 
@@ -116,7 +125,8 @@ def _common_names(table: TextTable, rows: list[Row]) -> tuple[str, ...]:
         filled.update(name for name, cell in cells if cell not in (None, ""))
     for name in (HEADING, TEXT, KEY):
         del filled[name]
-    return unique_names(name for name in _named(table) if filled[name] >= max(2, 0.5 * len(rows)))
+    least = max(2, 0.5 * len(rows))
+    return unique_names(name for name in _named(table) if filled[name] >= least)
 
 
 def _named(table: TextTable) -> list[str]:

@@ -36,11 +36,15 @@ def describe_test_run(sample: Sample) -> Description | None:
         counts = _counts_in(re.finditer(summary, sample.tail, re.MULTILINE))
         if not counts:
             continue
-        parts = [f"{counts[word]:,} {word}" for word in _ORDER if counts[word] > 0]
-        facts = f"{runner}: {', '.join(parts) or 'no tests ran'}"
+        parts = list[str]()
+        for word in _ORDER:
+            count = counts[word]
+            if count > 0:
+                parts.append(f"{count:,} {word}")
+        outcome = ", ".join(parts) or "no tests ran"
         failed = re.findall(failing, sample.text[-COUNTED_AT_MOST:], re.MULTILINE)
         names = unique_names(_FOLDERS.sub("", name).strip() for name in failed)
-        return Description(Kind.TEST_RUN, facts, names, in_parentheses=True)
+        return Description(Kind.TEST_RUN, f"{runner}: {outcome}", names, in_parentheses=True)
     return None
 
 

@@ -37,7 +37,9 @@ _LIBRARY = re.compile(
 def describe_traceback(sample: Sample) -> Description | None:
     """Describe a text that begins or ends with a traceback."""
     ends = sample.head[:2000] + sample.tail[-4000:]
-    return find_traceback(sample) if any(mark in ends for mark in _MARKS) else None
+    if any(mark in ends for mark in _MARKS):
+        return find_traceback(sample)
+    return None
 
 
 def find_traceback(sample: Sample) -> Description | None:
@@ -57,9 +59,13 @@ def find_traceback(sample: Sample) -> Description | None:
     if error is None or (start < 0 and not frames):
         return None
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
-    location = f" in {shortened(own[0]['path'])}:{own[0]['line']}" if own else ""
-    facts = f"{'traceback' if start >= 0 else 'stack trace'}: {error['name']}"
-    room = MAX_DESCRIPTION - len(facts) - len(location) - 1
+    location = ""
+    if own:
+        frame = own[0]
+        location = f" in {shortened(frame['path'])}:{frame['line']}"
+    kind = "traceback" if start >= 0 else "stack trace"
+    facts = f"{kind}: {error['name']}"
+    room = MAX_DESCRIPTION - len(facts + location) - 1
     if error["message"] and room > SHORTEST_MESSAGE:
         facts += f" {one_line(error['message'], room)}"
     return Description(Kind.TRACEBACK, facts + location)

@@ -54,7 +54,9 @@ def _without_outermost(text: str) -> Unwrapped | None:
     if start.startswith(("{", "[")) and _NAMED.search(start):
         literal = read_literal(text)
         inside = _in_value(literal.value) if literal else ""
-        return Unwrapped(inside, literal.is_cut) if literal and inside else None
+        if literal and inside:
+            return Unwrapped(inside, literal.is_cut)
+        return None
     if _REPR.match(text):
         return _in_repr(text)
     end = text.rstrip()
@@ -69,7 +71,9 @@ def _in_value(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     if is_object(value):
         texts = [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
         output = "\n".join(filter(None, texts))
-        if "stdout" in value or (len(texts) == 1 and "\n" in output):
+        if "stdout" in value:
+            return output
+        if len(texts) == 1 and "\n" in output:
             return output
     return "\n".join(wrapped(value))
 
@@ -79,6 +83,7 @@ def _in_repr(text: str) -> Unwrapped:
     texts: list[str] = []
     end = 0
     for match in _REPR_TEXT.finditer(text):
-        texts.append(unquote(match[match.lastindex or 1], "'" if match.lastindex == 1 else '"'))
+        quote = "'" if match.lastindex == 1 else '"'
+        texts.append(unquote(match[match.lastindex or 1], quote))
         end = match.end()
     return Unwrapped("\n".join(texts), is_cut=end == len(text))

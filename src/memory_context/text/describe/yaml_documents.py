@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
@@ -21,15 +22,17 @@ def describe_yaml(sample: Sample) -> Description | None:
     documents = [one for one in yaml_documents(sample.text) if is_object(one)]
     if not documents or all(map(_are_records, documents)):
         return None
-    facts = f"YAML, {counted(sample.line_count, 'line')}"
+    lines = counted(sample.line_count, "line")
     if len(documents) > 1:
-        facts = f"YAML, {counted(len(documents), 'document')}, {counted(sample.line_count, 'line')}"
-        return Description(Kind.YAML, facts, unique_names(key for one in documents for key in one))
+        facts = f"YAML, {counted(len(documents), 'document')}, {lines}"
+        return Description(Kind.YAML, facts, unique_names(chain.from_iterable(documents)))
     names = list[str]()
     for key, value in documents[0].items():
-        size = len(value) if is_list(value) or is_object(value) else 0
-        names.append(f"{key} ({size:,})" if size > 1 else key)
-    return Description(Kind.YAML, facts, unique_names(names))
+        if (is_list(value) or is_object(value)) and len(value) > 1:
+            names.append(f"{key} ({len(value):,})")
+        else:
+            names.append(key)
+    return Description(Kind.YAML, f"YAML, {lines}", unique_names(names))
 
 
 def _are_records(document: JsonObject) -> bool:

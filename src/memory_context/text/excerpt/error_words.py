@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-FAULTS = (
-    "error",
-    "failed",
-    "failure",
-    "fatal",
-    "exception",
-    "traceback",
-    "panic",
-    "denied",
-    "refused",
-    "undefined",
-)
+_FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
+FAULTS = _FAULTS.split()
 
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:

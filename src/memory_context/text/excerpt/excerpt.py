@@ -36,10 +36,12 @@ from memory_context.text.read.paging import fits, truncated
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
+READING = Ranking(counts_names=False, plain=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
-ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
+ENDS = Ranking(
+    counts_names=False, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0
+)
 WHATEVER = Ranking(least=0)
 
 _BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
@@ -90,7 +92,8 @@ def excerpt(
         known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
-    found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
+    is_large = len(text) > LARGE
+    found = split_regions(text, hotspots(text, question)) if is_large else split(text)
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         """Return the segments that fit the budget best, given a question and a ranking."""
@@ -142,7 +145,9 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
         return NOTHING_SHOWN
     mark = f" {GAP}"
     beginning = truncated(text.lstrip(), budget - cost(mark), cost).rstrip() + mark
-    return Excerpt(beginning, is_answer=False) if cost(beginning) <= budget else NOTHING_SHOWN
+    if cost(beginning) <= budget:
+        return Excerpt(beginning, is_answer=False)
+    return NOTHING_SHOWN
 
 
 def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
@@ -158,9 +163,9 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
         # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
         place = 0 if segment.container else segment.start
         shown.setdefault((segment.container, place), []).append(segment)
-    records = [
-        _record(text, found.containers[container], run) for (container, _), run in shown.items()
-    ]
+    records = list[str]()
+    for (container, _), run in shown.items():
+        records.append(_record(text, found.containers[container], run))
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
@@ -175,7 +180,8 @@ def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt
         else:
             parts.append((start, stop))
     lines = ShownLines(text, first_line)
-    shown, shown_end = "", 0
+    shown = ""
+    shown_end = 0
     for start, stop in parts:
         shown += gap_between(text, shown_end, start, lines) + text[start:stop]
         lines.show(start, stop)
@@ -189,9 +195,13 @@ def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt
 def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str:
     """Return what to write between the part shown so far, which ends at *shown_end*, and the part from *start*."""
     if not _NON_SPACE.search(text, shown_end, start):
-        return text[shown_end:start] if shown_end else lines.opening()
+        if shown_end:
+            return text[shown_end:start]
+        return lines.opening()
     if text.find("\n", shown_end, start) < 0:
-        return f" {GAP} " if shown_end else f"{GAP} "
+        if shown_end:
+            return f" {GAP} "
+        return f"{GAP} "
     gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
     if shown_end:
         gap = "\n" + gap
@@ -228,11 +238,15 @@ class ShownLines:
 
     def __init__(self, text: str, first: int = 1) -> None:
         self.ranges = list[Span]()
-        self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
+        self._text = text
+        self._numbers = LineNumbers(text)
+        self._before = first - 1
 
     def opening(self) -> str:
         """Return the gap mark before the first line, if the text begins within a longer one; otherwise nothing."""
-        return GAP_AT_LINE.format(line=self.number_at(0)) + "\n" if self._before else ""
+        if self._before:
+            return GAP_AT_LINE.format(line=self.number_at(0)) + "\n"
+        return ""
 
     def number_at(self, place: int) -> int:
         """Return the number of the line that the offset `place` is in."""
@@ -244,7 +258,8 @@ class ShownLines:
         before = text[line_start(text, start) : start]
         after = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
-        first, last = self.number_at(start), self.number_at(end)
+        first = self.number_at(start)
+        last = self.number_at(end)
         if before.strip():
             first += 1
         # A line counts as whole even if the comma after a JSON member is not shown.

@@ -83,18 +83,21 @@ def section_at(text: str, start: int) -> Section | None:
         return None
     heading = headings[last]
     is_heading = heading.place == start
-    following = [one for one in headings[last + 1 :] if not is_heading or one.rank <= heading.rank]
-    stop = following[0].place if following else min(len(text), start + FARTHEST_END)
+    stop = min(len(text), start + FARTHEST_END)
+    for following in headings[last + 1 :]:
+        if not is_heading or following.rank <= heading.rank:
+            stop = following.place
+            break
     if heading.kind == "hunk":
         stop = _end_of_hunk(text, heading.place, stop)
         if stop <= start:
             return None
     is_of_diff = heading.kind in _OF_DIFFS
+    is_record = is_of_diff or is_heading
     # An outermost section of a text with nested ones is not a record, but a part such as "all failures of this run".
     # Neither is a long section.
-    is_nested_or_flat = heading.rank > 0 or not any(one.rank for one in headings)
-    is_short = stop - heading.place <= LONGEST_SECTION
-    is_record = is_of_diff or is_heading or (is_nested_or_flat and is_short)
+    if heading.rank or not any(one.rank for one in headings):
+        is_record = is_record or stop - heading.place <= LONGEST_SECTION
     nearest = start
     if is_heading and not is_of_diff and (fault := _FAULT.search(text, start, stop)):
         nearest = fault.start()
@@ -110,20 +113,22 @@ def _headings(text: str, start: int) -> list[_Heading]:
     begin = max(0, start - FARTHEST_HEADING)
     begin = text.find("\n", begin, start) + 1 if begin else 0
     found = list[tuple[int, str]]()
+    ranks = dict[str, int]()
     for match in _HEADING.finditer(text, begin, start + FARTHEST_END):
-        kind = match["rule"] or (match["html"] or "").lower() or match.lastgroup or ""
+        html = match["html"] or ""
+        kind = match["rule"] or html.lower() or match.lastgroup or ""
         if kind == "old":
             kind = "file"
             if found and found[-1][1] == kind:
                 continue  # the line `diff --git` above has already begun this file
         found.append((match.start(), kind))
-    kinds = dict.fromkeys(kind for _, kind in found)
-    ranks = {kind: rank for rank, kind in enumerate(kinds)}
+        ranks.setdefault(kind, len(ranks))
     # The first kind met is not always the outermost: reading may begin in the middle of a diff, at a hunk, and a page's
     # menu may have headings above the page's title. So kinds with a fixed order are put in that order.
     for ordered in (_OF_DIFFS, _OF_HTML):
         present = [kind for kind in ordered if kind in ranks]
-        ranks |= zip(present, sorted(map(ranks.__getitem__, present)), strict=True)
+        in_order = sorted(ranks[kind] for kind in present)
+        ranks |= zip(present, in_order, strict=True)
     return [_Heading(place, kind, ranks[kind]) for place, kind in found]
 
 
@@ -163,7 +168,8 @@ def _shown(text: str, start: int, stop: int, place: int) -> Span:
         if place - start > BEFORE:
             start = text.find("\n", place - BEFORE, place) + 1 or place
         stop = min(stop, start + LONGEST_SECTION)
-        stop = max(line_end(text, place), text.rfind("\n", place, stop))
+        last_line_end = text.rfind("\n", place, stop)
+        stop = max(line_end(text, place), last_line_end)
     while stop > start and text[stop - 1].isspace():
         stop -= 1
     return start, stop

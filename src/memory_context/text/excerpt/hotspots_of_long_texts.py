@@ -26,24 +26,32 @@ def hotspots(text: str, question: str) -> list[Span]:
     They are whole lines, or plain blocks where lines are long.
     """
     words = terms(question)
-    found = occurrences(text, {*words, *FAULTS})
-    blocks_of = {word: {place // BLOCK for place in places} for word, places in found}
-    scores: defaultdict[int, float] = defaultdict(float)
+    blocks_of = dict[str, set[int]]()
+    for word, places in occurrences(text, {*words, *FAULTS}):
+        blocks_of[word] = {place // BLOCK for place in places}
+    scores = defaultdict[int, float](float)
     for word in words:
         blocks = blocks_of.get(word, set())
         for block in blocks:
-            scores[block] += weight(word) * math.log(1 + MOST_OCCURRENCES / len(blocks))
-    best = sorted(scores, key=lambda block: (-scores[block], block))[:BEST_BLOCKS]
+            rarity = math.log(1 + MOST_OCCURRENCES / len(blocks))
+            scores[block] += weight(word) * rarity
+    best_first = sorted(scores, key=lambda block: (-scores[block], block))
     faulty = places_of_faults(blocks_of)
-    chosen = [*best, *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
-    spots = [(0, HEAD), (len(text) - TAIL, len(text))]
-    spots += [(block * BLOCK, (block + 1) * BLOCK) for block in chosen]
-    return joined(_whole_lines(text, *spot) for spot in spots)
+    chosen = [*best_first[:BEST_BLOCKS], *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
+    length = len(text)
+    spots = [_whole_lines(text, 0, HEAD), _whole_lines(text, length - TAIL, length)]
+    for block in chosen:
+        start = block * BLOCK
+        spots.append(_whole_lines(text, start, start + BLOCK))
+    return joined(spots)
 
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
     """Return the region widened to whole lines; an end that is within a long line stays where it is."""
-    start, end = max(start, 0), min(end, len(text))
+    start = max(start, 0)
+    end = min(end, len(text))
     line_start = text.rfind("\n", max(0, start - BLOCK), start) + 1
     line_end = text.find("\n", end, end + BLOCK)
-    return line_start or start, line_end if line_end >= 0 else end
+    if line_end < 0:
+        line_end = end
+    return line_start or start, line_end

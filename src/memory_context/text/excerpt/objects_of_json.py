@@ -16,7 +16,8 @@ BEGINS_WITH_OBJECT = re.compile(rf"\s*\[?\s*{OBJECT_START.pattern}")
 
 def short_objects(text: str, start: int, end: int) -> list[Span]:
     """Return the objects of at most 1,200 characters in ``text[start:end]`` that are not in another such object."""
-    found, opened = list[Span](), list[int]()
+    found = list[Span]()
+    opened = list[int]()
     # `start` may be inside a string; an object's beginning is not.
     first = OBJECT_START.search(text, start, end)
     for token in STRING_OR_BRACKET.finditer(text, first.start() if first else end, end):

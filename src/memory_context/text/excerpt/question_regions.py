@@ -54,7 +54,8 @@ def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:
     density = [OWN * held for held in relevance]
     indexes = range(len(relevance))
     for order in (indexes, indexes[::-1]):
-        near, previous = 0.0, order[0] if order else 0
+        near = 0.0
+        previous = order[0] if order else 0
         for index in order:
             distance = abs(found.segments[index].start - found.segments[previous].start)
             near *= math.exp(-distance / REACH)

@@ -34,12 +34,14 @@ def rare_lines(text: str, regions: Iterable[Span], most_words: int | None = None
     for start, stop in chain.from_iterable(spans):
         words = list(islice(_WORD.finditer(text, start, stop), most_words))
         if words:
-            form = " ".join(word[0] if word[0].isalpha() else "0" for word in words)
-            forms[words[0].start()] = form
+            parts = [word[0] if word[0].isalpha() else "0" for word in words]
+            forms[words[0].start()] = " ".join(parts)
     if len(forms) < LEAST_LINES:
         return []
     counts = Counter(forms.values())
     listed = sum(count for count in counts.values() if count >= LISTED)
     rare = [place for place, form in forms.items() if counts[form] == 1]
     is_list = listed >= LEAST_LISTED * len(forms)
-    return rare if is_list and len(rare) <= MOST_RARE * len(forms) else []
+    if is_list and len(rare) <= MOST_RARE * len(forms):
+        return rare
+    return []

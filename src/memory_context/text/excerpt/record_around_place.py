@@ -87,7 +87,8 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
         budget: The most that the excerpt may cost.
         cost: Counts what a text costs, in tokens or characters.
     """
-    chosen, remaining = list[Record](), budget
+    chosen = list[Record]()
+    remaining = budget
     for record in records:
         price = sum(cost(text[start:stop]) + GAP_COST for start, stop in record.spans)
         if price <= remaining:
@@ -102,82 +103,91 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
     It is whole unless it is longer than 1,200 characters (a turn of a conversation: 2,400).
     """
-    line = line_start(text, start), line_end(text, stop)
-    if text.startswith(SAID, line[0]):
-        turn = turn_at(text, *line)
+    begin = line_start(text, start)
+    end = line_end(text, stop)
+    if text.startswith(SAID, begin):
+        turn = turn_at(text, begin, end)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
-    section = section_at(text, line[0])
+    part = _part_of_long_line((begin, end), (start, stop))
+    section = section_at(text, begin)
     if section is not None and section.is_of_diff:
-        span = section.span
-        if line[1] - line[0] > LONG_LINE:
-            span = _part_of_line((start, stop), line)
-        return Record(*span, section.heads, comes_again=True)
-    record = _object_or_row(text, (start, stop), line)
+        return Record(*(part or section.span), section.heads, comes_again=True)
+    record = None
+    beginning = text[begin : begin + 40].lstrip()
+    if part or beginning.startswith(("{", "[", '"', "}", "]")):
+        record = _object_at(text, start)
+    if record is None:
+        record = Record(*part) if part else row_at(text, begin, end)
     if record is not None:
         return record
     if section is not None and section.is_record:
         return Record(*section.span, section.heads, comes_again=True)
-    repeated = repeated_block(text, *line)
-    if repeated is not None:
+    repeated = repeated_block(text, begin, end)
+    if repeated is None:
+        record = _block_at(text, begin, end)
+    else:
         span, heads = repeated
         record = Record(*span, heads, comes_again=True)
-    else:
-        record = _block_at(text, *line)
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
     return record
 
 
-def _object_or_row(text: str, place: Span, line: Span) -> Record | None:
-    """Return the object or table row around a place; in a long line otherwise the text near the place; else None."""
-    is_long = line[1] - line[0] > LONG_LINE
-    if is_long or text[line[0] : line[0] + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
-        found = _object_at(text, place[0])
-        if found is not None:
-            return found
-    if is_long:
-        return Record(*_part_of_line(place, line))
-    return row_at(text, *line)
-
-
-def _part_of_line(place: Span, line: Span) -> Span:
-    """Return a long line's part near a place: 300 characters on either side."""
-    return max(line[0], place[0] - LONG_LINE // 2), min(line[1], place[1] + LONG_LINE // 2)
+def _part_of_long_line(line: Span, place: Span) -> Span | None:
+    """Return the part of a long line near a place, 300 characters on either side; None for a shorter line."""
+    begin, end = line
+    if end - begin <= LONG_LINE:
+        return None
+    around = LONG_LINE // 2
+    return max(begin, place[0] - around), min(end, place[1] + around)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
     """Return the line ``text[start:stop]`` as a table row with its header; None if it is not a row."""
     header = end_of_column_names(text)
-    if header:
-        return Record(start, stop, [(0, header)] if start > header else [])
-    return _row_of_columns(text, start, stop)
+    if not header:
+        return _row_of_columns(text, start, stop)
+    heads = list[Span]()
+    if start > header:
+        heads.append((0, header))
+    return Record(start, stop, heads)
 
 
 def end_of_column_names(text: str) -> int:
     """Return where the column names end that a text begins with; 0 if it does not begin with any."""
     header = end_of_header(text, 0, len(text))
-    return 0 if _is_data(text[:header]) else header
+    if _is_data(text[:header]):
+        return 0
+    return header
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     """Return the line as a row of columns; None if neither the line below nor the one above has as many cells."""
-    cells = _cells(text, start, stop)
-    # Either of the two is enough: below the last row may be a footer, above the first one a rule.
-    adjacent_lines = (
-        (stop + 1, line_end(text, stop + 1)),
-        (line_start(text, max(0, start - 1)), start - 1),
-    )
-    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in adjacent_lines):
+    cells = _count_cells(text, start, stop)
+    if cells < LEAST_CELLS:
         return None
+    # Either of the two is enough: below the last row may be a footer, above the first one a rule.
+    adjacent = [_count_cells(text, *line) for line in _adjacent_lines(text, start, stop)]
+    if cells not in adjacent:
+        return None
+    heads = list[Span]()
     for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
-        if _cells(text, begin, end) == cells:
-            has_header = not any(map(str.isdigit, text[begin:end]))
-            return Record(start, stop, [(begin, end)] if has_header else [], comes_again=True)
-    return Record(start, stop, comes_again=True)
+        if _count_cells(text, begin, end) == cells:
+            if not any(map(str.isdigit, text[begin:end])):
+                heads.append((begin, end))
+            break
+    return Record(start, stop, heads, comes_again=True)
 
 
-def _cells(text: str, start: int, stop: int) -> int:
+def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
+    """Return the lines above and below the line ``text[start:stop]``."""
+    above = line_start(text, max(0, start - 1))
+    below = stop + 1
+    return [(above, start - 1), (below, line_end(text, below))]
+
+
+def _count_cells(text: str, start: int, stop: int) -> int:
     return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, start, stop))
 
 
@@ -188,8 +198,11 @@ def turn_at(text: str, start: int, stop: int) -> Record:
     """
     while start and not text.startswith(ASKED, start):
         start = line_start(text, start - 1)
-    while stop < len(text) and not text.startswith(ASKED, stop + 1):
-        stop = line_end(text, stop + 1)
+    while stop < len(text):
+        below = stop + 1
+        if text.startswith(ASKED, below):
+            break
+        stop = line_end(text, below)
     return Record(start, stop)
 
 
@@ -222,8 +235,12 @@ def _object_at(text: str, start: int) -> Record | None:
             record = (begin, end)
     if record is None:
         return None
-    heads = [_head_of(text, place) for place in opened if text[place] == "{"]
-    return Record(*record, [head for head in heads if head[1] <= record[0]])
+    heads = list[Span]()
+    for place in opened:
+        head = _head_of(text, place)
+        if text[place] == "{" and head[1] <= record[0]:
+            heads.append(head)
+    return Record(*record, heads)
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:
@@ -231,10 +248,9 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     if begin:
         # `begin` may be inside a string, so reading starts at the first point that certainly is not.
         match = OBJECT_START.search(text, begin, place)
-        newline = text.find("\n", begin, place)
-        begin = match.start() if match else place
-        if 0 <= newline < begin:
-            begin = newline
+        stop = match.start() if match else place
+        newline = text.find("\n", begin, stop)
+        begin = newline if newline >= 0 else stop
     opened = list[int]()
     for token in STRING_OR_BRACKET.finditer(text, begin, place):
         mark = token.group()
@@ -257,9 +273,8 @@ def _head_of(text: str, begin: int) -> Span:
 def _block_at(text: str, first: int, last: int) -> Record:
     """Return the block around the line ``text[first:last]``: the paragraph between blank lines, or else an item."""
     nearest = max(0, first - LONGEST_RECORD)
-    start = text.rfind("\n\n", nearest, first) + 2
-    if start == 1:
-        start = 0
+    blank_line = text.rfind("\n\n", nearest, first)
+    start = 0 if blank_line < 0 else blank_line + 2
     stop = text.find("\n\n", last, start + LONGEST_RECORD)
     if stop < 0 and len(text) - start <= LONGEST_RECORD:
         stop = len(text)
@@ -267,8 +282,9 @@ def _block_at(text: str, first: int, last: int) -> Record:
     is_whole_text = (start, stop) == (0, len(text))
     is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
     if is_paragraph and not opens_block(text, first, last):
+        end = _end_of_headed(text, start, stop)
         heads = heads_above(text, start, depth_of(text, start))
-        return Record(start, _end_of_headed(text, start, stop), heads)
+        return Record(start, end, heads)
     return _item_at(text, first, last)
 
 
@@ -277,10 +293,13 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
     if stop - start > LONG_HEAD or "\n" in text[start:stop]:
         return stop
     begin = stop + 2
-    end = text.find("\n\n", begin, start + LONGEST_RECORD)
+    farthest = start + LONGEST_RECORD
+    end = text.find("\n\n", begin, farthest)
     if end < 0:
-        end = min(len(text), start + LONGEST_RECORD)
-    return end if end - begin > stop - start else stop
+        end = min(len(text), farthest)
+    if end - begin > stop - start:
+        return end
+    return stop
 
 
 def _item_at(text: str, start: int, stop: int) -> Record:
@@ -289,12 +308,8 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     A line with nothing indented below, and unlike the lines next to it, comes with its parent and all below the parent.
     """
     depth = depth_of(text, start)
-    below = stop + 1, line_end(text, stop + 1)
-    above = line_start(text, max(0, start - 1)), start - 1
     begin = start
-    if not opens_block(text, start, stop) and not _begins_alike(
-        text, (start, stop), [above, below]
-    ):
+    if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
         if parents and start - parents[-1][0] <= LONGEST_RECORD:
             begin = parents[-1][0]
@@ -302,15 +317,21 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
-        if _NON_SPACE.search(text, next_start, next_stop):
-            if depth_of(text, next_start) <= depth:
-                break
-            stop = next_stop
+        if not _NON_SPACE.search(text, next_start, next_stop):
+            continue
+        if depth_of(text, next_start) <= depth:
+            break
+        stop = next_stop
     return Record(begin, stop, heads_above(text, begin, depth))
 
 
-def _begins_alike(text: str, line: Span, adjacent_lines: Sequence[Span]) -> bool:
-    """Return whether a line next to one begins with the same word at the same column, and so is of the same kind."""
-    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *adjacent_lines]]
-    first, *others = [match.group() if match else "" for match in begun]
-    return first != "" and first in others
+def _begins_alike(text: str, start: int, stop: int) -> bool:
+    """Return whether a line next to this one begins with the same word at the same column, and so is of the same kind."""
+    word = _FIRST_WORD.match(text, start, stop)
+    if word is None:
+        return False
+    for begin, end in _adjacent_lines(text, start, stop):
+        other = _FIRST_WORD.match(text, begin, end)
+        if other and other[0] == word[0]:
+            return True
+    return False

@@ -95,20 +95,23 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     for kinds, longest, rank in attempts:
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
-        if bounds is None or not _comes_again(lines, bounds, around, kinds):
+        if bounds is None:
+            continue
+        if not _comes_again(lines, bounds, around, kinds):
             continue
         forms = [line.form for line in lines[slice(*bounds)]]
         if form.endswith(OPENS) and forms.count(form) > 1:
             continue  # the line is one of several names in this record: its own block is wanted, not all of them
         first, end = _without_rule(text, lines, bounds)
-        opener, last = lines[first], lines[end - 1]
-        if place >= end or last.stop - opener.start > longest:
+        opener = lines[first]
+        start = opener.start
+        stop = lines[end - 1].stop
+        if place >= end or stop - start > longest:
             continue
         outer = openers[:rank]
         if opener.form.endswith(OPENS):
             outer = []
-        heads = heads_above(text, opener.start, opener.depth, outer, words)
-        return (opener.start, last.stop), heads
+        return (start, stop), heads_above(text, start, opener.depth, outer, words)
     return None
 
 
@@ -118,21 +121,27 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
     forms = {line.start: line.form for line in lines if not line.closes}
-    counts = Counter(forms.values())
-    below_gap = Counter(form for start, form in forms.items() if _is_below_gap(text, start))
+    counts = Counter[str]()
+    below_gap = Counter[str]()
+    for start, form in forms.items():
+        counts[form] += 1
+        below_gap[form] += _is_below_gap(text, start)
     openers = [form for form, count in counts.items() if count > 1]
 
     def order(form: str) -> tuple[bool, bool]:
         is_mostly_below_gap = below_gap[form] >= LEAST_ALIKE * counts[form]
-        return not (is_mostly_below_gap or form == STAMPED), form == ""
+        is_first = is_mostly_below_gap or form == STAMPED
+        return not is_first, form == ""
 
     return sorted(openers, key=order)
 
 
 def _is_below_gap(text: str, start: int) -> bool:
     """Return whether a line is the first one of the text, or the line above it has no words: it is blank or a rule."""
-    above = line_start(text, max(0, start - 1))
-    return start == 0 or not _WORD_CHARACTER.search(text, above, start)
+    if start == 0:
+        return True
+    above = line_start(text, start - 1)
+    return _WORD_CHARACTER.search(text, above, start) is None
 
 
 @lru_cache(maxsize=16)
@@ -143,15 +152,13 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
     place in the same text.
     """
     plain = Counter[str]()
-    count_of_plain = 0
     for line in _lines(text, 0, len(text), frozenset()):
         if line.form:
             continue
-        count_of_plain += 1
         word = _WORD.match(text, line.start, line.stop)
-        if word:
-            plain[word.group()] += 1
-    words = {word for word, count in plain.items() if COMMON * count >= count_of_plain}
+        plain[word[0] if word else ""] += 1
+    total = plain.total()
+    words = {word for word, count in plain.items() if word and COMMON * count >= total}
     return words, tuple(_lines(text, 0, len(text), words))
 
 
@@ -179,15 +186,17 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
         form = f"{indentation}{marks}{OPENS}"
     elif not form:
         word = _WORD.match(text, start, stop)
-        if word and word.group() in words:
-            form = f"{word.group()} "
+        if word and word[0] in words:
+            form = f"{word[0]} "
     return _Line(start, stop, form, depth, closes)
 
 
 def _next_depth(text: str, stop: int) -> int:
     """Return how far the next line that is not blank is indented."""
     below = _NEXT_LINE.match(text, stop)
-    return len(below["depth"]) if below else 0
+    if below:
+        return len(below["depth"])
+    return 0
 
 
 def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span | None:
@@ -209,7 +218,9 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
         if line.depth < least and not (line.closes and line.depth == opener.depth):
             break
         end += 1
-    return (first, end) if place < end else None
+    if place < end:
+        return (first, end)
+    return None
 
 
 def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
@@ -221,22 +232,31 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     first, end = bounds
     if end - first == 1:
         return False
-    opener = lines[first]
-    forms = {line.form for line in lines[first:end]}
+    opener, *below = lines[first:end]
+    forms = _forms(lines, bounds)
     is_named = opener.form.endswith(OPENS)
     if is_named and len(forms) < kinds:
         return False
     may_differ = is_named and kinds == 0
     if opener.form == STAMPED:
-        may_differ = any(line.depth > opener.depth for line in lines[first:end])
-    for beside in (range(first - 1, -1, -1), range(end, len(lines))):
+        may_differ = any(line.depth > opener.depth for line in below)
+    upwards = range(first - 1, -1, -1)
+    downwards = range(end, len(lines))
+    for beside in (upwards, downwards):
         near = _nearest(lines, beside, opener, openers)
         if near is None:
             continue
-        others = {line.form for line in lines[slice(*near)]}
-        if may_differ or len(forms & others) >= LEAST_ALIKE * len(forms | others):
+        others = _forms(lines, near)
+        if may_differ:
+            return True
+        if len(forms & others) >= LEAST_ALIKE * len(forms | others):
             return True
     return False
+
+
+def _forms(lines: Sequence[_Line], bounds: Span) -> set[str]:
+    first, end = bounds
+    return {line.form for line in lines[first:end]}
 
 
 def _nearest(
@@ -289,10 +309,12 @@ def heads_above(
         words: The first words that count as forms.
     """
     heads = list[Span]()
-    rank, stop = len(openers), start - 1
+    rank = len(openers)
+    stop = start - 1
     farthest = max(0, start - FARTHEST_HEAD)
     while (rank or depth) and stop > farthest and len(heads) < MOST_HEADS:
-        begin, end = line_start(text, stop), stop
+        begin = line_start(text, stop)
+        end = stop
         stop = begin - 1
         if not text[begin:end].strip():
             continue
@@ -302,7 +324,8 @@ def heads_above(
         elif line.depth >= depth:
             continue
         depth = min(depth, line.depth)
-        heads.append((begin, min(end, begin + LONG_HEAD)))
+        head_end = min(end, begin + LONG_HEAD)
+        heads.append((begin, head_end))
     return heads[::-1]
 
 

@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
@@ -23,8 +23,19 @@ from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
 SMALL = 1e-9
-# The worth, in names, of the first and the last segment of a text of which only some regions are read.
+# What is worth something is counted in names: a name that has not been shown yet is worth 1. That of the first and the
+# last line that report an error; the next lines from both ends are worth a half, a third, and so on. Wherever they stand,
+# they keep at least the share `Ranking.end`.
+WORTH_OF_FAULT = 4.0
+# The worth of the first and the last segment of a text of which only some regions are read.
 OUTERMOST = 4.0
+# The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
+# key at the beginning of a line, or the whole value after one.
+NUMBER = 0.25
+KEY = 0.05
+FIELD = 2.0
+# How much a name gains, in times its worth, if it stands in four segments or more; half of it in two.
+REPEATED = 2.0
 # Only a segment of at least this many characters can be a blob, such as base64.
 LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
@@ -40,42 +51,27 @@ class Ranking:
     """What makes a segment worth showing. Measured on recorded agent runs: `docs/excerpts.md`.
 
     Attributes:
-        names: The worth of a name that has not been shown yet.
-        fault: The worth of the first and the last line that report an error, in names; the next lines from both ends
-            are worth a half, a third, and so on. Wherever they stand, they keep at least the share `end`.
-        rare: The same for lines unlike all others of a list, such as its header, its sum, and exceptions; here the first
-            two from both ends are worth the full amount.
-        number: The factor for a name that is only a number, a time or a date.
-        key: The factor for a quoted key of a record.
-        field: The factor for a name that is the key at the beginning of a line, or the whole value after one.
-        repeated: How much a name gains, in times its worth, if it stands in four segments or more; half of it in two.
-        alike: How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
+        counts_names: Whether names, errors and rare lines make a segment worth showing.
+        rare: The worth, in names, of lines unlike all others of a list, such as its header, its sum, and exceptions: of
+            the first two from both ends, and as for errors less for the next ones.
         plain: The worth of a segment without names.
         near: The distance from the beginning, in characters, at which a segment's worth has fallen to a third (1/e).
         far: The share of its worth that a segment keeps at any distance.
         end: The share of its worth that a segment has at the very end of the text, where results stand.
         near_end: The distance from the end, in characters, at which that share has fallen to a third.
-        relevance: How much a segment gains, in times its worth, if it holds all of the question.
-        asked: What such a segment is worth in addition, even without names.
+        asked: What a segment that holds all of the question is worth in addition, even without names.
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
     """
 
-    names: float = 1.0
-    fault: float = 4.0
+    counts_names: bool = True
     rare: float = 3.0
-    number: float = 0.25
-    key: float = 0.05
-    field: float = 2.0
-    repeated: float = 2.0
-    alike: float = 0.4
     plain: float = 0.01
     near: float = 5000
     far: float = 0.15
     end: float = 0.6
     near_end: float = 600
-    relevance: float = 3.0
     asked: float = 2.0
     share: float = 0.0
     least: float = 0.03
@@ -113,28 +109,28 @@ def score(
         known: Names that the reader has already seen, which are worth nothing.
     """
     words = terms(question)
-    wanted = {*words, *FAULTS} if ranking.names else set(words)
+    wanted = set(words)
+    if ranking.counts_names:
+        wanted.update(FAULTS)
     starts = [segment.start for segment in found.segments]
-    held_by: defaultdict[str, set[int]] = defaultdict(set)
+    held_by = defaultdict[str, set[int]](set)
     for start, end in found.regions:
         for word, places in occurrences(found.text[start:end], wanted):
             held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
     near = list[float]()
     for segment in found.segments:
-        begin = math.exp(-segment.start / ranking.near)
-        end_share = ranking.end * math.exp((segment.end - len(found.text)) / ranking.near_end)
-        near.append(max(ranking.far, begin, end_share))
+        to_end = len(found.text) - segment.end
+        from_start = math.exp(-segment.start / ranking.near)
+        from_end = ranking.end * math.exp(-to_end / ranking.near_end)
+        near.append(max(ranking.far, from_start, from_end))
     names: list[list[str]] = [[] for _ in starts]
     worth = dict[str, float]()
-    if ranking.names:
-        worth = _collect_names(found, names, ranking, known)
-        places = rare_lines(found.text, found.regions)
-        # Not what stands between segments: an object's opening line, or the name of a member that is split.
-        held = {(bisect_right(starts, place) - 1, place) for place in places}
-        rare = sorted({i for i, place in held if i >= 0 and place < found.segments[i].end})
+    if ranking.counts_names:
+        worth = _collect_names(found, names, known)
+        rare = _segments_at(found, starts, rare_lines(found.text, found.regions))
         outermost = [0, len(starts) - 1] if len(found.regions) > 1 else []
         telling = (
-            ("fault", ranking.fault, 2, places_of_faults(held_by)),
+            ("fault", WORTH_OF_FAULT, 2, places_of_faults(held_by)),
             ("rare", ranking.rare, 4, rare),
             ("end", OUTERMOST, 2, outermost),
         )
@@ -146,23 +142,34 @@ def score(
                 names[index].append(name)
                 worth[name] = most / (1 + rank // full)
                 near[index] = max(near[index], ranking.end)
-    words_in: defaultdict[int, set[str]] = defaultdict(set)
+    hits = [frozenset[str]()] * len(starts)
     for word in words:
-        for index in held_by.get(word, ()):
-            words_in[index].add(word)
-    hits = [frozenset(words_in.get(index, ())) for index in range(len(starts))]
+        for index in held_by[word]:
+            hits[index] |= {word}
     return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
+
+
+def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[int]) -> list[int]:
+    """Return the segments in which the *places* are, each once."""
+    indexes = dict[int, None]()
+    for place in places:
+        index = bisect_right(starts, place) - 1
+        # Not what stands between segments: an object's opening line, or the name of a member that is split.
+        if index >= 0 and place < found.segments[index].end:
+            indexes[index] = None
+    return list(indexes)
 
 
 def _collect_names(
     found: Segmentation,
     names: list[list[str]],
-    ranking: Ranking,
     known: AbstractSet[str],
 ) -> dict[str, float]:
     """Fill *names* with the names in each segment, and return the worth of each name."""
-    keys, fields = set[str](), set[str]()
-    index, last = 0, len(names) - 1
+    keys = set[str]()
+    fields = set[str]()
+    index = 0
+    last = len(names) - 1
     for start, end in found.regions:
         region = found.text[start:end]
         for match in NAME.finditer(region):
@@ -178,43 +185,49 @@ def _collect_names(
             elif _is_field(region, place, name_end):
                 fields.add(name)
     for index, segment in enumerate(found.segments):
-        if len(names[index]) > 1:
-            names[index] = list(dict.fromkeys(names[index]))
-        is_long = segment.end - segment.start >= LEAST_BLOB
+        if not names[index]:
+            continue
+        start = segment.start
+        end = segment.end
         # A line of base64 is full of strings that look like rare names.
-        if is_long and names[index] and BLOB.fullmatch(found.text, segment.start, segment.end):
+        if end - start >= LEAST_BLOB and BLOB.fullmatch(found.text, start, end):
             names[index] = []
-    return _worth_of_names(Counter(chain.from_iterable(names)), keys, fields, ranking)
+        names[index] = list(dict.fromkeys(names[index]))
+    counts = Counter(chain.from_iterable(names))
+    return _worth_of_names(counts, keys, fields)
 
 
 def _worth_of_names(
     counts: Mapping[str, int],
     keys: AbstractSet[str],
     fields: AbstractSet[str],
-    ranking: Ranking,
 ) -> dict[str, float]:
     """Return the worth of each name, by its kind and by the number of segments that hold it."""
     worth = dict[str, float]()
     for name, count in counts.items():
         if name in keys:
-            share = ranking.key
+            share = KEY
         elif _NUMBER.fullmatch(name):
-            share = ranking.number
+            share = NUMBER
         elif name in fields:
-            share = ranking.field
+            share = FIELD
         else:
             share = 1.0
         # Capped at four segments: more repetitions mean nothing more.
-        worth[name] = (1 + ranking.repeated * (math.log2(min(count, 4)) / 2)) * share
+        repeated = math.log2(min(count, 4)) / 2
+        worth[name] = (1 + REPEATED * repeated) * share
     return worth
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
     """Return whether a name is the key at the beginning of a line, or the whole value after one."""
     # Before a key there may only be indentation and the dash of a list, as in YAML; otherwise it is a word in a sentence.
-    if text[end : end + 2] in KEY_ENDS:
-        return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
-    return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
+    after = text[end : end + 2]
+    if after in KEY_ENDS:
+        before = text[max(0, start - INDENTATION) : start]
+        _, _, before_key = before.rpartition("\n")
+        return not before_key.strip(" -\t")
+    return after[:1] in VALUE_ENDS and text[start - 2 : start] in VALUE_BEGINS
 
 
 def from_both_ends(indexes: Sequence[int]) -> list[int]:
@@ -229,14 +242,18 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
 
     The whole question is the six words that count most, or at least as much as one word that is in a single segment.
     """
-    held_by = Counter(chain.from_iterable(hits))
-    rarity = {
-        word: weight(word) * math.log((1 + len(hits)) / count) for word, count in held_by.items()
-    }
-    best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
+    rarity = dict[str, float]()
+    chances = 1 + len(hits)
+    for word, count in Counter(chain.from_iterable(hits)).items():
+        rarity[word] = weight(word) * math.log(chances / count)
+    rarest_first = sorted(rarity.values(), reverse=True)
+    best = sum(rarest_first[:BEST_TERMS])
     # Without this lower bound, a segment that matches only common words would count as holding the whole question.
-    most = max(sum(best), math.log(1 + len(hits)), SMALL)
-    # Exact sums, because sets have a different order in each process.
-    shares = [min(1.0, math.fsum(map(rarity.__getitem__, held)) / most) for held in hits]
+    most = max(best, math.log(chances), SMALL)
+    shares = list[float]()
+    for held in hits:
+        # Exact, because sets have a different order in each process.
+        counted = math.fsum(map(rarity.__getitem__, held))
+        shares.append(min(1.0, counted / most))
     least = ranking.share * max(shares, default=0.0)
     return [share if share >= least else 0.0 for share in shares]

@@ -178,17 +178,22 @@ def _starts_of_json_lines(text: str) -> list[int]:
         if start == end:
             continue
         # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{" or parse_literal(text[start:end]) is None:
+        if text[start] != "{":
+            return []
+        if parse_literal(text[start:end]) is None:
             return []
         starts.append(start)
-    return starts if len(starts) > 1 else []
+    if len(starts) > 1:
+        return starts
+    return []
 
 
 def _split_container(
     found: Segmentation, start: int, path: str, depth: int, stop: int = sys.maxsize
 ) -> None:
     """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
-    text, number = found.text, len(found.containers)
+    text = found.text
+    number = len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
     size = 0
     is_object = text[start] == "{"
@@ -198,8 +203,9 @@ def _split_container(
         length = end - value
         # The quotes are left out, so that the segments are slices of the string's text.
         if text[value] in "\"'" and length > LONG_STRING:
+            own_number = len(found.containers)
             found.containers.append(Container("text", path + step))
-            _split_text(found, value + 1, end - 1, len(found.containers) - 1)
+            _split_text(found, value + 1, end - 1, own_number)
         elif length > LONG_VALUE and depth < DEEPEST and text[end - 1] in "}])":
             _split_container(found, value, path + step, depth + 1, end)
         else:
@@ -209,12 +215,14 @@ def _split_container(
 
 def _add_member(segments: list[Segment], begin: int, end: int, container: int) -> None:
     """Add a segment, or lengthen the last one if that is short and of the same container."""
+    members = 1
     if segments:
         last = segments[-1]
         if last.container == container and last.end - last.start < SHORT:
-            segments[-1] = Segment(last.start, end, container, members=last.members + 1)
-            return
-    segments.append(Segment(begin, end, container))
+            segments.pop()
+            begin = last.start
+            members += last.members
+    segments.append(Segment(begin, end, container, members=members))
 
 
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
@@ -227,7 +235,9 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
         if depth == 0 and mark in ",)]}":
             member = text[begin : match.start()].rstrip()
             if member:
-                step = f"[{index}]" if value == begin else _step(text[begin:value])
+                step = f"[{index}]"
+                if value > begin:
+                    step = _step(text[begin:value])
                 yield step, begin, value, begin + len(member)
             if mark != ",":
                 return
@@ -250,7 +260,9 @@ def _step(key: str) -> str:
     if "\\" in key and key.startswith('"'):
         with suppress(ValueError):  # a repr may have other escapes than JSON
             name = json.loads(key)
-    return f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
+    if name.isidentifier():
+        return f".{name}"
+    return f"[{json.dumps(name)}]"
 
 
 def _skip_space(text: str, place: int) -> int:
@@ -264,7 +276,8 @@ def _split_text(
 
     If it belongs to a table that begins before it, *header* is the segment of the table's header.
     """
-    text, segments = found.text, found.segments
+    text = found.text
+    segments = found.segments
     if header is None and (header_end := end_of_header(text, start, end)):
         header = len(segments)
         segments.append(Segment(start, header_end, container))
@@ -288,14 +301,17 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
         index: The index that the segment will have.
     """
     if text[begin : begin + 1] in ("", "\n"):
-        return scopes[-1][1] if scopes else None
+        if scopes:
+            return scopes[-1][1]
+        return None
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
-    closes = text[begin + depth : begin + depth + 1] in (")", "]", "}")
+    begin += depth
+    closes = text.startswith((")", "]", "}"), begin)
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     parent = scopes[-1][1] if scopes else None
-    if _DEFINITION.match(text, begin + depth, begin + depth + LONG_LINE):
+    if _DEFINITION.match(text, begin, begin + LONG_LINE):
         scopes.append((depth, index))
     return parent
 
@@ -343,14 +359,16 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether ``text[begin:stop]`` is added to the segment that is being built; not if it is indented less."""
-    length = begun[1] - begun[0]
+    first, last = begun
     if stop == begin:
-        return length > 0
-    if length >= SHORT or stop - begun[0] > LONG_LINE or text[begun[1] - 1 : begun[1]] == "\n":
+        return last > first
+    if last - first >= SHORT or stop - first > LONG_LINE:
+        return False
+    if text.endswith("\n", first, last):
         return False
     if text[begin - 1] != "\n":
         return True
-    return _indentation(text, begin) >= _indentation(text, begun[0])
+    return _indentation(text, begin) >= _indentation(text, first)
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
@@ -374,4 +392,6 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
 
 def _at_space(text: str, begin: int) -> int:
     space = text.rfind(" ", begin + USUAL_LENGTH // 2, begin + LONG_LINE)
-    return space + 1 if space > 0 else begin + USUAL_LENGTH
+    if space > 0:
+        return space + 1
+    return begin + USUAL_LENGTH

@@ -20,6 +20,10 @@ PATH_CHARACTERS = 3
 GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 NEIGHBOUR = 0.3
+# How much a segment gains, in times its worth, if it holds all of the question.
+RELEVANCE = 3.0
+# How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
+ALIKE = 0.4
 GOOD_ENOUGH = 1.15
 # Maps a name to its form: small letters become a, capitals A, digits 0. These three are not in the table, because
 # they stay as they are.
@@ -53,12 +57,17 @@ class SegmentPacker:
             cost: Counts what a text costs. Until a segment is counted, its cost is estimated from its length and the
                 cost of the text's beginning.
         """
-        self._found, self._segments, self._containers = found, found.segments, found.containers
-        self._scores, self._ranking, self._cost = scores, ranking, cost
+        self._found = found
+        self._segments = found.segments
+        self._containers = found.containers
+        self._scores = scores
+        self._ranking = ranking
+        self._cost = cost
         sample = found.text[:SAMPLE]
         # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
-        self._costs = [max(1.0, unit * (segment.end - segment.start)) for segment in found.segments]
+        lengths = [segment.end - segment.start for segment in found.segments]
+        self._costs = [max(1.0, unit * length) for length in lengths]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
@@ -76,7 +85,8 @@ class SegmentPacker:
         """Return the segments to show, in the order in which they were taken, each after the parent that it needs."""
         heap = [(-self._rate(index), index) for index in range(len(self._segments))]
         heapq.heapify(heap)
-        spent, counted = self._gap, set[int]()
+        spent = self._gap
+        counted = set[int]()
         while heap:
             _, index = heapq.heappop(heap)
             if index in self._taken:
@@ -107,14 +117,12 @@ class SegmentPacker:
         return self._worth(index) / self._price(index)
 
     def _worth(self, index: int) -> float:
-        ranking, scores = self._ranking, self._scores
+        ranking = self._ranking
+        scores = self._scores
         relevance = scores.relevance[index]
         new = sum(map(self._novelty, scores.names[index]))
-        worth = (
-            (ranking.names * new + ranking.plain)
-            * scores.near[index]
-            * (1 + ranking.relevance * relevance)
-        )
+        worth = (new + ranking.plain) * scores.near[index]
+        worth *= 1 + RELEVANCE * relevance
         if relevance:
             repetitions = self._answers[scores.hits[index]]
             # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
@@ -128,7 +136,7 @@ class SegmentPacker:
         worth = self._scores.worth[name]
         alike = self._shown_of_form[self._forms[name]]
         if alike:
-            worth /= (1 + alike) ** self._ranking.alike
+            worth /= (1 + alike) ** ALIKE
         return worth
 
     def _price(self, index: int) -> float:
@@ -141,22 +149,23 @@ class SegmentPacker:
         if segment.container not in self._opened:
             path = self._containers[segment.container].path
             price += self._gap + len(path) / PATH_CHARACTERS
-        if segment.parent is not None and segment.parent not in self._taken:
-            price += self._costs[segment.parent]
+        parent = segment.parent
+        if parent is not None and parent not in self._taken:
+            price += self._costs[parent]
         return price
 
     def _take(self, index: int) -> list[int]:
         """Take a segment and its parent; return its neighbours, whose worth or price this changes."""
-        scores, segment = self._scores, self._segments[index]
+        scores = self._scores
+        segment = self._segments[index]
         for taken in (segment.parent, index):
             if taken is None or taken in self._taken:
                 continue
             self._taken[taken] = None
             self._opened.add(self._segments[taken].container)
-            for name in scores.names[taken]:
-                if name not in self._shown:
-                    self._shown.add(name)
-                    self._shown_of_form[self._forms[name]] += 1
+            new = set(scores.names[taken]) - self._shown
+            self._shown |= new
+            self._shown_of_form.update(self._forms[name] for name in new)
         relevance = scores.relevance[index]
         if relevance:
             self._answers[scores.hits[index]] += 1
@@ -170,7 +179,8 @@ class SegmentPacker:
         """Return the segments next to one that are not taken; in a JSON object that matches the question, all members."""
         container = self._segments[index].container
         siblings = self._indexes_of[container]
-        if self._containers[container].kind != "object" or not self._scores.relevance[index]:
+        is_object = self._containers[container].kind == "object"
+        if not is_object or not self._scores.relevance[index]:
             place = bisect_left(siblings, index)
             siblings = siblings[max(0, place - 1) : place + 2]
         return [sibling for sibling in siblings if sibling not in self._taken]

@@ -51,7 +51,9 @@ class Owner:
 
     def _name(self, name: str) -> str:
         owned = f"{self.number}:{name}"
-        return owned if self.hashed is None else f"{self.number}:{self.hashed(owned)}"
+        if self.hashed is None:
+            return owned
+        return f"{self.number}:{self.hashed(owned)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def postings(
         for name, (_, often), count in zip(names, STEPS, counts, strict=True):
             if count:
                 weight = rarity * often * (K1 + 1) * size
-                found.append(Posting(name, weight, (often + K1 * (1 - B)) * size))
+                base = (often + K1 * (1 - B)) * size
+                found.append(Posting(name, weight, base))
     return found
 
 
@@ -146,4 +149,5 @@ def scale(statistics: Statistics) -> float:
 def idf(holding: int, chunks: int) -> float:
     """Return the inverse document frequency of a lexeme that is in `holding` of `chunks` chunks; never negative."""
     # One count may lag behind the other for a moment. With more holders than chunks the logarithm would be negative.
-    return math.log1p((max(chunks, holding) - holding + 0.5) / (holding + 0.5))
+    others = max(chunks - holding, 0)
+    return math.log1p((others + 0.5) / (holding + 0.5))

@@ -55,7 +55,8 @@ def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chu
 
     The card belongs to each of them. Of a secret, and of binary content, only the card is indexed.
     """
-    card, text = card_of(item), searchable(item)
+    card = card_of(item)
+    text = searchable(item)
     start = start or ChunkStart()
     # A memory without searchable text is still found by its card.
     if not text:
@@ -89,19 +90,25 @@ def end_of_chunk(text: str, start: int) -> int:
     if stop >= len(text):
         return len(text)
     half = start + SIZE // 2
-    # If there is none, rfind returns -1, which is false after adding one.
-    return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
+    for space in ("\n", " "):
+        place = text.rfind(space, half, stop)
+        if place >= 0:
+            return place + 1
+    return stop
 
 
 def card_of(item: MemoryItem) -> list[str]:
     """Return the lexemes by which a memory is found besides those of its content."""
     texts = [item.memory_key, item.summary, item.category or "", *item.tags]
+    is_conversation = item.memory_type == CONVERSATION
     for name, value in item.content_metadata.items():
         # Otherwise a conversation would be found in place of the memories that were recalled in it.
-        if not (name == RECALLED and item.memory_type == CONVERSATION):
-            texts += _texts(value)
-    analysis = analyze(" ".join(texts)[:CARD_CHARACTERS])
-    return [lexeme for lexeme in analysis.counts if len(lexeme) > 1][:CARD_LEXEMES]
+        if is_conversation and name == RECALLED:
+            continue
+        texts += _texts(value)
+    card = " ".join(texts)[:CARD_CHARACTERS]
+    lexemes = [lexeme for lexeme in analyze(card).counts if len(lexeme) > 1]
+    return lexemes[:CARD_LEXEMES]
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds

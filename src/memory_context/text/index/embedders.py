@@ -68,7 +68,9 @@ def as_embedding_model(
         )
     if distance not in get_args(Distance):
         raise InvalidArgumentError(f"a distance is cosine, l2 or inner_product, not {distance!r}")
-    table_part = _slug(called if distance == "cosine" else f"{distance} {called}")
+    if distance != "cosine":
+        called = f"{distance} {called}"
+    table_part = _slug(called)
     if isinstance(embedder, Embedder):
         return EmbeddingModel(table_part, embedder.embed_documents, embedder.embed_query, distance)
     if not callable(embedder):
@@ -84,7 +86,9 @@ def name_of(embedder: object) -> str | None:
         name = getattr(embedder, attribute, None)
         if isinstance(name, str) and name:
             return name
-    return type(embedder).__name__ if isinstance(embedder, Embedder) else None
+    if isinstance(embedder, Embedder):
+        return type(embedder).__name__
+    return None
 
 
 def _slug(name: str) -> str:

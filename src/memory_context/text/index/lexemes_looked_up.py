@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
@@ -21,9 +22,13 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     There are more than 32 only as long as they have at most 200,000 entries in the index together: reading a million
     entries takes 1 s (`docs/search.md`).
     """
-    held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
+    held = dict[str, int]()
+    for lexeme, counts in frequencies.items():
+        if any(counts):
+            held[lexeme] = sum(counts)
     rarest_first, cheap = _rarest_first(held, MAX_READ)
-    return rarest_first[: max(min(cheap, terms), MAX_TERMS)]
+    used = max(min(cheap, terms), MAX_TERMS)
+    return rarest_first[:used]
 
 
 def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
@@ -37,8 +42,8 @@ def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
 def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
     """Return the lexemes, rarest first, and how many of the first have at most *most* entries together."""
     rarest_first = sorted(holding, key=holding.__getitem__)
-    read = accumulate(holding[lexeme] for lexeme in rarest_first)
-    return rarest_first, sum(entries <= most for entries in read)
+    read = list(accumulate(sorted(holding.values())))
+    return rarest_first, bisect(read, most)
 
 
 def tried(lexemes: Sequence[str]) -> list[str]:

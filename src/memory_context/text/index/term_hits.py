@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from memory_context.model.item import MemoryItem
@@ -68,7 +68,8 @@ def best_chunks(
         held: For each lexeme, the numbers of the chunks that hold it, with how often they do, which breaks ties.
         rarity: Returns how well a lexeme distinguishes chunks.
     """
-    scores, counts = defaultdict[int, float](float), defaultdict[int, float](float)
+    scores = defaultdict[int, float](float)
+    counts = defaultdict[int, float](float)
     for lexeme, chunks in held.items():
         worth = rarity(lexeme)
         for chunk, count in chunks.items():
@@ -77,13 +78,13 @@ def best_chunks(
     ranked = sorted(scores, key=lambda chunk: (-scores[chunk], -counts[chunk], chunk))
     chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
     for term in terms:
-        of_rarest = held.get(max(term, key=rarity, default=""), {})
+        rarest = max(term, key=rarity, default="")
+        of_rarest = held.get(rarest, {})
         holding = [chunk for chunk in ranked if chunk in of_rarest]
         if len(term) > 1:
-            others = [held[lexeme] for lexeme in term if lexeme in held]
-            together = {chunk: sum(chunk in other for other in others) for chunk in holding}
+            together = Counter(chain.from_iterable(held.get(lexeme, ()) for lexeme in term))
             holding.sort(key=together.__getitem__, reverse=True)
-        chosen.update(dict.fromkeys(holding[:CHUNKS_OF_TERM]))
+        chosen |= dict.fromkeys(holding[:CHUNKS_OF_TERM])
     return list(chosen)
 
 
@@ -93,16 +94,19 @@ def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> Te
     held = defaultdict[str, dict[int, float]](dict)
     places = list[ChunkPlace]()
     for item in items:
-        card, text, start = card_of(item), searchable(item), 0
+        card = card_of(item)
+        text = searchable(item)
+        start = 0
         while start < len(text):
             stop = end_of_chunk(text, start)
             counts = Counter(analyze(text[start:stop]).counts)
             counts.update(card)
-            for lexeme in wanted.intersection(counts):
-                held[lexeme][len(places)] = often(counts[lexeme])
+            number = len(places)
             places.append(ChunkPlace(item.memory_key, start, stop))
+            for lexeme in wanted.intersection(counts):
+                held[lexeme][number] = often(counts[lexeme])
             start = stop
     holding = {lexeme: len(chunks) for lexeme, chunks in held.items()}
-    known = TermHits(len(places), holding)
-    best = best_chunks(terms, held, known.rarity)
-    return TermHits(len(places), holding, held.keys(), [places[number] for number in best])
+    hits = TermHits(len(places), holding, held.keys())
+    best = best_chunks(terms, held, hits.rarity)
+    return replace(hits, places=[places[number] for number in best])

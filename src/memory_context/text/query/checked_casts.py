@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import Token, TokenType, tokenize
 
@@ -12,8 +12,8 @@ from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.numbers_and_missing_values import is_plain_number
 from memory_context.text.query.quantities_in_texts import is_cast_whole, shown, unit_of
 
-FUNCTION: Final = "number_to_cast"
-_WITHOUT_UNIT: Final = ("", 1.0)
+FUNCTION = "number_to_cast"
+_WITHOUT_UNIT = ("", 1.0)
 _INSERTED = re.compile(rf"{FUNCTION}\(|,[0-9]+\)(?=\s*AS\b)", re.IGNORECASE)
 _TYPE_OF_TEXTS = re.compile("CHAR|CLOB|TEXT|BLOB", re.IGNORECASE)
 _TYPE_OF_TIMES = re.compile("DATE|TIME", re.IGNORECASE)
@@ -64,13 +64,14 @@ class CheckedCasts:
         # 900 has another unit than 3M, but 0 is the same in any unit.
         if is_plain_number(text) and float(text):
             unit = _WITHOUT_UNIT
-        if unit is not None:
-            first, of_first = self._first_with_unit.setdefault(cast, (text, unit))
-            if unit != of_first:
-                raise InvalidQueryError(
-                    f"CAST would take {shown(first)} and {shown(text)} in {self._sources[cast]} for numbers of one "
-                    "unit: write a CASE with a CAST for each unit"
-                )
+        if unit is None:
+            return
+        first, of_first = self._first_with_unit.setdefault(cast, (text, unit))
+        if unit != of_first:
+            raise InvalidQueryError(
+                f"CAST would take {shown(first)} and {shown(text)} in {self._sources[cast]} for numbers of one "
+                "unit: write a CASE with a CAST for each unit"
+            )
 
     def _with_calls(self, sql: str) -> str:
         insertions = list[tuple[int, str]]()
@@ -83,9 +84,12 @@ class CheckedCasts:
                 open_[-1].append(token)
             elif token.token_type == TokenType.R_PAREN and open_:
                 word, opening, *as_ = open_.pop()
-                if as_ and _is_cast(word) and self._is_to_number(sql, opening, as_[0], token):
+                if not as_ or not _is_cast(word):
+                    continue
+                if self._is_to_number(sql, opening, as_[0], token):
+                    cast = len(self._sources) - 1
                     insertions.append((opening.end + 1, f"{FUNCTION}("))
-                    insertions.append((as_[0].start, f",{len(self._sources) - 1})"))
+                    insertions.append((as_[0].start, f",{cast})"))
         for position, text in sorted(insertions, reverse=True):
             sql = sql[:position] + text + sql[position:]
         return sql

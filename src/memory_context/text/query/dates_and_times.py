@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Final
 
-_MONTHS: Final[tuple[str, ...]] = (
-    *("jan", "feb", "mar", "apr", "may", "jun"),
-    *("jul", "aug", "sep", "oct", "nov", "dec"),
-)
-_MONTH: Final = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
+_NAMES_OF_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+MONTHS: tuple[str, ...] = tuple(_NAMES_OF_MONTHS.split())
+_MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})[a-z]*)\.?"
 # Without a year or a day beside it, a name may be another word, such as Mark.
-_SURE_MONTH: Final = (
+_SURE_MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_DAY: Final = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
 # A year with a month, or a year alone, counts as a date, because dates are compared with it.
 _YEAR_FIRST = re.compile(
@@ -26,7 +23,7 @@ _YEAR_FIRST = re.compile(
 _YEAR_LAST = re.compile(
     r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4}|[0-9]{2})"
 )
-_FORMS: Final = (
+_FORMS = (
     _YEAR_FIRST,
     _YEAR_LAST,
     # 3 Nov 2025, and Nov 3, 2025
@@ -43,7 +40,7 @@ _FORMS: Final = (
     re.compile(rf"{_SURE_MONTH}(?:[\s./-]*{_DAY})?", re.IGNORECASE),
 )
 # The year of a date that has none: a leap year, as it may be the 29th of February.
-_ANY_YEAR: Final = "2000"
+_ANY_YEAR = "2000"
 # A time alone, or before or after a date. The hours may be those of a duration, up to four digits.
 _TIME = re.compile(
     r"(?:^|(?<=[0-9])T|(?<=/[0-9]{4}):|[\s,])\s*(?P<first>[0-9]{1,4})"
@@ -52,10 +49,10 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 # Names such as CST stand for several zones, so no other name is given an offset.
-_NAMES_OF_UTC: Final = ("UTC", "GMT", "UT", "Z")
-_NO_ZONE: Final = timezone(timedelta(0), "")
+_NAMES_OF_UTC = ("UTC", "GMT", "UT", "Z")
+_NO_ZONE = timezone(timedelta(0), "")
 # Clocks differ by at most this much: from UTC+14 to UTC-12.
-_FARTHEST_ZONES: Final = timedelta(hours=26)
+_FARTHEST_ZONES = timedelta(hours=26)
 _ZONE = re.compile(r"\s(?:([A-Z]{1,5})|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
 # https://sqlite.org/lang_datefunc.html
 _READ_BY_SQLITE = re.compile(
@@ -85,7 +82,9 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
             return _read(text.strip(), is_month_first=is_month_first)
         except (ValueError, OverflowError):  # the 31st of February
             return None
-    return found if found.tzinfo else found.replace(tzinfo=_NO_ZONE)
+    if found.tzinfo:
+        return found
+    return found.replace(tzinfo=_NO_ZONE)
 
 
 def may_be_later(one: datetime, other: datetime) -> bool:
@@ -93,9 +92,11 @@ def may_be_later(one: datetime, other: datetime) -> bool:
 
     Both are moments with a zone, and *one* is the earlier one if read as UTC.
     """
-    zones = {one.tzname(), other.tzname()}
-    are_known = all(name and name.startswith("UTC") for name in zones)
-    return len(zones) > 1 and not are_known and other - one < _FARTHEST_ZONES
+    zone = one.tzname() or ""
+    other_zone = other.tzname() or ""
+    if zone == other_zone or other - one >= _FARTHEST_ZONES:
+        return False
+    return not (zone.startswith("UTC") and other_zone.startswith("UTC"))
 
 
 def is_read_by_sqlite(text: str) -> bool:
@@ -108,50 +109,63 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
     since_midnight = timedelta()
     in_zone = _NO_ZONE
     if time:
-        text = f"{text[: time.start()]} {text[time.end() :]}"
-        since_midnight = _since_midnight(
-            time, are_minutes_first=is_month_first and not text.strip()
-        )
+        before = text[: time.start()]
+        after = text[time.end() :]
+        text = f"{before} {after}"
+        are_minutes_first = is_month_first and not text.strip()
+        since_midnight = _since_midnight(time, are_minutes_first=are_minutes_first)
         if zone := _ZONE.search(text):
             text = text[: zone.start()] + text[zone.end() :]
-            hours, minutes = int(zone[2] or 0), int(zone[3] or 0)
             is_known = zone[1] is None or zone[1] in _NAMES_OF_UTC
             in_zone = UTC if is_known else timezone(timedelta(0), zone[1])
-            since_midnight -= timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
+            hours = int(zone[2] or 0)
+            minutes = int(zone[3] or 0)
+            if hours < 0:
+                minutes = -minutes
+            since_midnight -= timedelta(hours=hours, minutes=minutes)
     date = _WEEKDAY.sub("", text, count=1).strip(" ,")
     if time and not date:
         return datetime(2000, 1, 1, tzinfo=in_zone) + since_midnight
     for form in _FORMS:
-        if found := form.fullmatch(date):
-            parts = {name: part for name, part in found.groupdict().items() if part}
-            day, month = parts.get("day", "1"), parts.get("month", "1")
-            if form is _YEAR_LAST and is_month_first:
-                day, month = month, day
-            if "quarter" in parts:
-                month = str(3 * int(parts["quarter"]) - 2)
-            year = _year(parts.get("year", _ANY_YEAR))
-            return datetime(year, _month(month), int(day), tzinfo=in_zone) + since_midnight
+        found = form.fullmatch(date)
+        if found is None:
+            continue
+        parts = {"day": "1", "month": "1", "year": _ANY_YEAR}
+        parts |= {name: part for name, part in found.groupdict().items() if part}
+        day = parts["day"]
+        month = parts["month"]
+        if form is _YEAR_LAST and is_month_first:
+            day, month = month, day
+        if "quarter" in parts:
+            month = str(3 * int(parts["quarter"]) - 2)
+        on_day = datetime(_year(parts["year"]), _month(month), int(day), tzinfo=in_zone)
+        return on_day + since_midnight
     return None
 
 
 def _since_midnight(time: re.Match[str], *, are_minutes_first: bool) -> timedelta:
-    hours, minutes, seconds = (
-        int(time["first"]),
-        int(time["second"] or 0),
-        float((time["third"] or "0").replace(",", ".")),
-    )
+    hours = int(time["first"])
+    minutes = int(time["second"] or 0)
+    seconds = float((time["third"] or "0").replace(",", "."))
     if time["half"]:
-        hours = hours % 12 + 12 * (time["half"].lower() == "p")
+        hours %= 12
+        if time["half"] in "pP":
+            hours += 12
     elif are_minutes_first and time["third"] is None:
         hours, minutes, seconds = 0, hours, minutes
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
 def _month(text: str) -> int:
-    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
+    if text.isdigit():
+        return int(text)
+    return MONTHS.index(text[:3].lower()) + 1
 
 
 def _year(text: str) -> int:
+    year = int(text)
     if len(text) > 2:
-        return int(text)
-    return int(text) + (1900 if int(text) >= _CENTURY_BEGINS else 2000)
+        return year
+    if year >= _CENTURY_BEGINS:
+        return 1900 + year
+    return 2000 + year

@@ -9,14 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 SAMPLED = 1000
-NO_VALUE: Final = (
-    *("", "-", "—", "na", "n/a", "nan", "nil", "none", "null"),
-    *("<none>", "<nil>", "<unknown>"),
+NO_VALUE = (
+    "",
+    "-",
+    "—",
+    "na",
+    "n/a",
+    "nan",
+    "nil",
+    "none",
+    "null",
+    "<none>",
+    "<nil>",
+    "<unknown>",
 )
 # A number as programs write it. Not 007, an id; not +4912345678, a phone number; not 12E4, an article number; and not
 # more than 18 digits, of which SQLite would lose the last.
@@ -49,7 +59,7 @@ _POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
 _COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")
 _DECIMALS = re.compile(r"[.,][0-9]{1,2}$")
 _LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
-_TRUTHS: Final = {"true": "1", "false": "0"}
+_TRUTHS = {"true": "1", "false": "0"}
 _SAME_SHAPE = str.maketrans("23456789", "11111111")
 
 
@@ -83,20 +93,26 @@ class Notation:
         """Return what the column holds, in words."""
         if self.of_truths:
             return "number (true 1, false 0)"
-        return f"number in {self.unit}" if self.unit else "number"
+        if self.unit:
+            return f"number in {self.unit}"
+        return "number"
 
     def numerals(self, cells: Iterable[str]) -> dict[str, str]:
         """Return the number in each cell that holds a value, as SQLite writes it."""
-        filled = list(filter(is_filled, cells))
-        if self.of_truths:
-            return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
         left_out = dict.fromkeys(f"{self.unit} \t\n,.'\u2019\u00a0\u202f")
         read_as = str.maketrans(left_out | {self.decimal: ".", "\u2212": "-"})
-        return {cell: _with_sign(cell.strip()).rstrip(".").translate(read_as) for cell in filled}
+        numerals = dict[str, str]()
+        for cell in filter(is_filled, cells):
+            written = cell.strip()
+            if self.of_truths:
+                numerals[cell] = _TRUTHS[written.lower()]
+            else:
+                numerals[cell] = _with_sign(written).rstrip(".").translate(read_as)
+        return numerals
 
 
-_PLAIN_NOTATION: Final = Notation(is_plain=True)
-_TRUTHS_OF_JSON: Final = Notation(is_plain=True, of_truths=True)
+_PLAIN_NOTATION = Notation(is_plain=True)
+_TRUTHS_OF_JSON = Notation(is_plain=True, of_truths=True)
 
 
 def is_filled(cell: str) -> bool:
@@ -131,10 +147,12 @@ def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
 
     A column whose notation is doubtful counts as texts if the table may have decimal commas.
     """
-    columns = [[row[index] for row in sample] for index in range(len(table.columns))]
-    notations = [_of_values(cells) or notation_of(cells) for cells in columns]
+    notations = list[Notation | None]()
+    for index in range(len(table.columns)):
+        cells = [row[index] for row in sample]
+        notations.append(_of_values(cells) or notation_of(cells))
     if has_commas(table, notations):
-        return [None if one and one.is_doubtful else one for one in notations]
+        return [one and (None if one.is_doubtful else one) for one in notations]
     return notations
 
 
@@ -148,7 +166,9 @@ def _of_values(cells: list[Any]) -> Notation | None:
     kinds = set[object](map(type, cells)) - {type(None)}
     if kinds == {bool}:
         return _TRUTHS_OF_JSON
-    return _PLAIN_NOTATION if kinds & {bool, int, float} else None
+    if kinds & {bool, int, float}:
+        return _PLAIN_NOTATION
+    return None
 
 
 def notation_of(cells: Iterable[Any]) -> Notation | None:
@@ -168,7 +188,9 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     longest = {text.strip() for text in texts if _MANY_DIGITS.search(text)}
     if not notation.is_plain:
         longest = set(notation.numerals(longest).values())
-    return notation if all(map(_is_kept_by_real, longest)) else None
+    if all(map(_is_kept_by_real, longest)):
+        return notation
+    return None
 
 
 def _of_shapes(shapes: set[str]) -> Notation | None:
@@ -180,7 +202,9 @@ def _of_shapes(shapes: set[str]) -> Notation | None:
     if signed == shapes:
         return _of_amounts(shapes, are_rewritten=False)
     # If all cells are in parentheses, or none looks like an amount, parentheses may mean anything.
-    if signed.isdisjoint(shapes) or not any(map(_OF_BOOKKEEPERS.search, shapes)):
+    if signed.isdisjoint(shapes):
+        return None
+    if not any(map(_OF_BOOKKEEPERS.search, shapes)):
         return None
     return _of_amounts(signed, are_rewritten=True)
 
@@ -200,16 +224,17 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     REAL 7.0 is shown as 7.0.
     """
     decimals = set[str]()
-    for match in map(_PLAIN.fullmatch, shapes):
-        if match and match["decimals"] and not match["exponent"]:
+    for match in filter(None, map(_PLAIN.fullmatch, shapes)):
+        if match["decimals"] and not match["exponent"]:
             decimals.add(match["decimals"])
     has_zeros = any(one.endswith("0") for one in decimals - {"0"})
-    if has_zeros and len(set(map(len, decimals))) > 1:
+    lengths = set(map(len, decimals))
+    if has_zeros and len(lengths) > 1:
         return None
     if decimals and any(map(_LONG_WHOLE.fullmatch, shapes)):
         return None
-    bodies = [shape.lstrip("-+") for shape in shapes]
-    return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies), drops_zeros=has_zeros)
+    is_doubtful = _is_doubtful([shape.lstrip("-+") for shape in shapes])
+    return Notation(is_plain=True, is_doubtful=is_doubtful, drops_zeros=has_zeros)
 
 
 def _is_doubtful(bodies: list[str]) -> bool:
@@ -221,7 +246,7 @@ def _is_doubtful(bodies: list[str]) -> bool:
 def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
     """Return the notation of cells such as ``$1,200.50``; None if they have several notations, or none."""
     matches = list(filter(None, map(_AMOUNT.fullmatch, shapes)))
-    units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
+    units = {(match["before"] or match["ahead"], match["after"]) for match in matches}
     if len(matches) < len(shapes) or len(units) > 1:
         return None
     counter = matches[0]["counter"]

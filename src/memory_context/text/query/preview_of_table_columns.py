@@ -29,8 +29,13 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
     sample = list(islice(table.rows(), SAMPLED))
     if not sample:
         return ""
-    named = zip(table.columns, notations_of(table, sample), strict=True)
-    columns = [f"{name} {notation.kind if notation else 'text'}" for name, notation in named]
-    row = ", ".join(" ".join(cell_text(cell)[:LONGEST_CELL].split()) for cell in sample[0])
+    columns = list[str]()
+    for name, notation in zip(table.columns, notations_of(table, sample), strict=True):
+        kind = notation.kind if notation else "text"
+        columns.append(f"{name} {kind}")
+    cells = [cell_text(cell)[:LONGEST_CELL].split() for cell in sample[0]]
+    row = ", ".join(map(" ".join, cells))
     line = prompts.TABLE_COLUMNS.format(columns=listed(columns), row=row)
-    return "" if counter.count(line) > budget // LARGEST_PART else line
+    if counter.count(line) > budget // LARGEST_PART:
+        return ""
+    return line

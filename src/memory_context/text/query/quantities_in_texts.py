@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from memory_context.text.query.dates_and_times import may_be_later, moment
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
@@ -33,7 +33,7 @@ _WITH_UNIT = re.compile(
 # 2e3, which may also be an id.
 _WITH_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?[eE][-+]?[0-9]{1,3}")
 _UNIT = re.compile(r"\s*[-+]?[$€£~#≈<>≤≥]?\s?[0-9.,]+\s?([A-Za-zµ]+)")
-_SECONDS: Final = {
+_SECONDS = {
     unit: seconds
     for units, seconds in (
         ("ns", 1e-9),
@@ -69,13 +69,11 @@ def is_cast_whole(text: str) -> bool:
     """Return whether CAST makes of a text the number that it begins with, and that number must be meant."""
     if _CAST_TAKES.fullmatch(text) is None:
         return False
-    has_digits = any(map(str.isdigit, text))
-    return (
-        not has_digits
-        or is_quantity(text)
-        or _ISO_DATE.match(text) is not None
-        or moment(text) is None
-    )
+    if _ISO_DATE.match(text):
+        return True
+    if not any(map(str.isdigit, text)):
+        return True
+    return is_quantity(text) or moment(text) is None
 
 
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
@@ -137,16 +135,23 @@ def unit_of(text: str) -> tuple[str, float] | None:
     if unit[1] in _SECONDS:
         return "time", _SECONDS[unit[1]]
     size = _BYTES.fullmatch(unit[1])
-    return ("size", 1000.0 ** "BKMGT".index(size[1].upper() or "B")) if size else None
+    if size is None:
+        return None
+    power = " KMGT".index(size[1].upper() or " ")
+    return "size", 1000.0**power
 
 
 def _version(text: str) -> tuple[int, ...] | None:
     match = _VERSION.fullmatch(text)
-    return tuple(int(part or 0) for part in match.groups()) if match else None
+    if match is None:
+        return None
+    return tuple(int(part or 0) for part in match.groups())
 
 
-_READINGS: Final[tuple[_Reading, ...]] = (
-    *(quantity, moment, partial(moment, is_month_first=True)),
+_READINGS: tuple[_Reading, ...] = (
+    quantity,
+    moment,
+    partial(moment, is_month_first=True),
     _version,
 )
 

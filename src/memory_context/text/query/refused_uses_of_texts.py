@@ -13,10 +13,12 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
+from sqlglot.expressions import Expr
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.dates_and_times import is_read_by_sqlite, moment
 from memory_context.text.query.expanded_expressions import (
+    Alternatives,
     ExpandedExpressions,
     is_total,
     of_all_rows,
@@ -40,8 +42,18 @@ if TYPE_CHECKING:
     from memory_context.text.query.sandboxed_database import LockedDatabase
 
 _OF_NUMBERS = (
-    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg),
-    *(exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Ceil, exp.Floor),
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Mod,
+    exp.Neg,
+    exp.Sum,
+    exp.Avg,
+    exp.Abs,
+    exp.Round,
+    exp.Ceil,
+    exp.Floor,
 )
 _OF_CONDITIONS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
 # Known to give numbers, so that nothing has to be computed.
@@ -60,8 +72,16 @@ _NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strfti
 _UNITS_OF_TIME = ("unixepoch", "auto", "julianday")
 _COMPARE_ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _COMPARE = (
-    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
-    *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.EQ,
+    exp.NEQ,
+    exp.Is,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.Nullif,
 )
 _EQUAL = (exp.EQ, exp.In, exp.Case)
 # In these places a string or number that equals a column's name is meant as this column. A year is so in any place.
@@ -69,7 +89,8 @@ _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
-# What SQLite would read as a number: digits with a point and an exponent, and blanks around them.
+# What SQLite reads as a number in a comparison with a column of numbers, 01 as 1: digits with a point and an exponent, and
+# blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
@@ -104,7 +125,7 @@ class _Values:
         return list(filter(is_filled, self.texts))
 
 
-def check_numbers(statement: exp.Expr, loaded: LockedDatabase) -> None:
+def check_numbers(statement: Expr, loaded: LockedDatabase) -> None:
     """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` if texts in ``amount`` make the result wrong.
 
     Raises:
@@ -123,7 +144,7 @@ class _Uses:
         self._expanded = ExpandedExpressions(loaded.tables)
         self._computed = dict[tuple[str, str], tuple[bool, list[str]]]()
 
-    def check(self, node: exp.Expr) -> None:
+    def check(self, node: Expr) -> None:
         """Check one node.
 
         Raises:
@@ -155,108 +176,109 @@ class _Uses:
 
     def _check_name(self, literal: exp.Literal) -> None:
         """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` if there is such a column: SQLite would use the constant."""
-        is_year = not literal.is_string and len(literal.name) >= LEAST_YEAR
-        is_meant = is_year or isinstance(
-            literal.parent, _NAME_TEXTS if literal.is_string else _NAME_NUMBERS
-        )
-        columns = {column for table in self._loaded.tables.values() for column in table.columns}
-        if is_meant and literal.name in columns:
-            kind = "text" if literal.is_string else "number"
+        name = literal.name
+        if literal.is_string:
+            kind = "text"
+            is_meant = isinstance(literal.parent, _NAME_TEXTS)
+        else:
+            kind = "number"
+            is_meant = len(name) >= LEAST_YEAR or isinstance(literal.parent, _NAME_NUMBERS)
+        if is_meant and any(name in table.columns for table in self._loaded.tables.values()):
             raise InvalidQueryError(
-                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{literal.name}"'
+                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{name}"'
             )
 
-    def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
+    def _check_numbers(self, nodes: Iterable[Expr]) -> None:
         for node in nodes:
-            if not isinstance(node, _GIVE_NUMBERS):
-                values = self._of(node)
-                # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
-                if values.is_column or not all(map(is_plain_number, values.filled)):
-                    _refuse_texts(values, "used as numbers here")
+            if isinstance(node, _GIVE_NUMBERS):
+                continue
+            values = self._of(node)
+            # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
+            if values.is_column or not all(map(is_plain_number, values.filled)):
+                _refuse_texts(values, "used as numbers here")
 
-    def _check_dates(self, nodes: Iterable[exp.Expr]) -> None:
+    def _check_dates(self, nodes: Iterable[Expr]) -> None:
         """Refuse date functions of dates in other forms than SQLite's, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
-                if not is_read_by_sqlite(text) and moment(text) is not None:
-                    raise InvalidQueryError(
-                        f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
-                        f"in {values.name}: bring it into this form by substr({values.name}, …)"
-                    )
+                if is_read_by_sqlite(text):
+                    continue
+                if moment(text) is None:
+                    continue
+                raise InvalidQueryError(
+                    f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
+                    f"in {values.name}: bring it into this form by substr({values.name}, …)"
+                )
 
-    def _check_day_numbers(self, node: exp.Expr) -> None:
+    def _check_day_numbers(self, node: Expr) -> None:
         """Refuse date functions of 2024, 20250131 or 1735689600, which SQLite takes for days since 4714 BC."""
         arguments = list(_read_as_dates(node))
         if isinstance(node, exp.Anonymous) and node.name.lower() == "strftime":
             del arguments[:1]
-        modifiers = {one.name.lower() for one in arguments[1:] if one.is_string}
+        if not arguments:
+            return
+        time, *others = arguments
+        modifiers = [one.name.lower() for one in others if one.is_string]
         unit = next((f", '{one}'" for one in _UNITS_OF_TIME if one in modifiers), "")
-        for time in arguments[:1]:
-            name = time.sql(dialect="sqlite")
-            for one in self._expanded.of(time):
-                number = one.sql(dialect="sqlite")
-                if "JULIANDAY(" in number.upper():
-                    continue  # a difference of days may be any number
-                is_wrong = (
-                    f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+        name = _sql(time)
+        for one in self._expanded.of(time):
+            number = _sql(one)
+            if "JULIANDAY(" in number.upper():
+                continue  # a difference of days may be any number
+            is_wrong = f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+            wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
+            _, found = self._given(exp.condition(wrong, dialect="sqlite"))
+            if found and "unixepoch" in unit:
+                raise InvalidQueryError(
+                    f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
                 )
-                wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
-                _, found = self._given(exp.condition(wrong, dialect="sqlite"))
-                if found and "unixepoch" in unit:
-                    raise InvalidQueryError(
-                        f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
-                    )
-                if found:
-                    raise InvalidQueryError(
-                        f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
-                        f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
-                        f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
-                    )
+            if found:
+                raise InvalidQueryError(
+                    f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
+                    f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
+                    f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
+                )
 
-    def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
+    def _check_comparison(self, one: _Values, other: _Values, node: Expr) -> None:
         is_ordering = isinstance(node, _COMPARE_ORDER)
         _check_with_number(one, other, is_ordering=is_ordering)
         _check_with_number(other, one, is_ordering=is_ordering)
         if is_ordering:
             _check_order(one, other)
 
-    def _check_united(self, alternatives: list[exp.Expr]) -> None:
+    def _check_united(self, alternatives: Alternatives) -> None:
         """Refuse to look for equal values in two expressions of which one gives the number 1 and the other a text 01."""
-        given = [
-            (of_all_rows(one), *self._given(one))
-            for one in alternatives
-            if not one.find(exp.Placeholder)
-        ]
-        for (one, has_numbers, _), (other, _, texts) in permutations(given, 2):
-            text = next(filter(_is_like_number, texts), None)
-            if has_numbers and text is not None and one != other:
-                of_numbers, of_texts = one.sql(dialect="sqlite"), other.sql(dialect="sqlite")
-                raise InvalidQueryError(
-                    f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
-                    f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
-                )
+        computed = [one for one in alternatives if not one.find(exp.Placeholder)]
+        for one, other in permutations(computed, 2):
+            has_numbers, _ = self._given(one)
+            _, texts = self._given(other)
+            text = next(filter(_LIKE_NUMBER.fullmatch, texts), None)
+            if not has_numbers or text is None or of_all_rows(one) == of_all_rows(other):
+                continue
+            of_numbers = _sql(of_all_rows(one))
+            of_texts = _sql(of_all_rows(other))
+            raise InvalidQueryError(
+                f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
+                f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
+            )
 
-    def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
+    def _check_absent(self, column: Expr, values: _Values, other: Expr) -> None:
         """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
         if not other.is_string or is_filled(other.name) or other.name in values.texts:
             return
-        asked = [
-            one.this
-            for one in other.root().find_all(exp.Is)
-            if isinstance(one.expression, exp.Null)
-        ]
+        for asked in other.root().find_all(exp.Is):
+            if isinstance(asked.expression, exp.Null) and asked.this == column:
+                return
         for one in self._expanded.of(column):
-            name = one.sql(dialect="sqlite")
-            has_null, _ = self._loaded.given(
-                f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table")
-            )
-            if has_null and column not in asked:
+            is_null = f"CASE WHEN {_sql(one)} IS NULL THEN 1 END"
+            has_null, _ = self._loaded.given(is_null, one.text("table"))
+            if has_null:
                 raise InvalidQueryError(
                     f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
                     f"write {values.name} IS NULL"
                 )
 
-    def _check_pattern(self, node: exp.Expr) -> None:
+    def _check_pattern(self, node: Expr) -> None:
         """Refuse patterns and text functions on a column of numbers that the database writes differently."""
         for column in map(of_all_rows, self._expanded.of(node)):
             notation = self._notation(column)
@@ -266,25 +288,23 @@ class _Uses:
                     "use it as it is, without patterns and functions of texts"
                 )
 
-    def _of(self, node: exp.Expr) -> _Values:
+    def _of(self, node: Expr) -> _Values:
         return self._values(node, self._expanded.of(node))
 
-    def _values(self, node: exp.Expr, alternatives: list[exp.Expr]) -> _Values:
+    def _values(self, node: Expr, alternatives: Alternatives) -> _Values:
         """Return the values of a node, given the expressions that it is expanded to."""
         node = node.unnest()
         given = list(map(self._given, alternatives))
         alternatives = list(map(of_all_rows, alternatives))
         is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
+        if is_column:
+            counts = [len(texts) for _, texts in given]
+            named_after = alternatives[counts.index(max(counts))]
+            node = exp.to_identifier(named_after.name)
         columns = {column for one in alternatives for column in one.find_all(exp.Column)}
         notations = filter(None, map(self._notation, columns))
-        named = node
-        if is_column:
-            name = max(zip(given, alternatives, strict=True), key=lambda one: len(one[0][1]))[
-                1
-            ].name
-            named = exp.to_identifier(name)
         return _Values(
-            named.sql(dialect="sqlite"),
+            _sql(node),
             has_numbers=any(has_numbers for has_numbers, _ in given),
             texts=dict.fromkeys(text for _, texts in given for text in texts),
             notation=next((one for one in notations if one.is_rewritten), None),
@@ -294,53 +314,56 @@ class _Uses:
             literal=_text_of(alternatives),
         )
 
-    def _given(self, expanded: exp.Expr) -> tuple[bool, list[str]]:
+    def _given(self, expanded: Expr) -> tuple[bool, list[str]]:
         unguarded = of_all_rows(expanded)
         if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
             return True, []
         tables = tables_of(expanded)
         if len(tables) > 1 or expanded.find(exp.Placeholder):
             return False, []  # it cannot be evaluated
-        key = expanded.sql(dialect="sqlite"), "".join(tables)
+        key = _sql(expanded), "".join(tables)
         if key not in self._computed:
             self._computed[key] = self._loaded.given(*key)
         return self._computed[key]
 
-    def _reads_texts(self, expanded: exp.Expr) -> bool:
+    def _reads_texts(self, expanded: Expr) -> bool:
         if isinstance(expanded, exp.Cast):
             return expanded.to.this in exp.DataType.NUMERIC_TYPES
         return self._notation(expanded) is not None
 
-    def _notation(self, expanded: exp.Expr) -> Notation | None:
+    def _notation(self, expanded: Expr) -> Notation | None:
         if isinstance(expanded, exp.Column):
             return self._loaded.notation(expanded.table, expanded.name)
         return None
 
 
-def _text_of(alternatives: list[exp.Expr]) -> str | None:
+def _sql(node: Expr) -> str:
+    return node.sql(dialect="sqlite")
+
+
+def _text_of(alternatives: Alternatives) -> str | None:
     if len(alternatives) == 1 and alternatives[0].is_string:
         return alternatives[0].name
     return None
 
 
-def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
+def _used_as_numbers(node: Expr) -> Iterable[Expr]:
     if isinstance(node, exp.If) and not _is_of_value(node):
         return [node.this]
     is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
-    return node.iter_expressions() if is_used else ()
+    if is_used:
+        return node.iter_expressions()
+    return ()
 
 
-def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
+def _read_as_dates(node: Expr) -> Iterable[Expr]:
     is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
-    return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+    if is_named or isinstance(node, _OF_DATES):
+        return node.iter_expressions()
+    return ()
 
 
-def _is_like_number(text: str) -> bool:
-    """Return whether SQLite makes a number of a text that it compares with a column of numbers: 1 of 01."""
-    return _LIKE_NUMBER.fullmatch(text) is not None
-
-
-def _is_meant_as_text(expanded: exp.Expr) -> bool:
+def _is_meant_as_text(expanded: Expr) -> bool:
     joined = expanded.unnest()
     return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
@@ -350,27 +373,31 @@ def _is_of_value(node: exp.If) -> bool:
     return isinstance(node.parent, exp.Case) and node.parent.this is not None
 
 
-def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
+def _compared(node: Expr) -> Iterator[tuple[Expr, list[Expr]]]:
     """Yield each expression that a node compares, with those that it is compared with."""
     if isinstance(node, _COMPARE):
-        sides = ([node.this], [node.expression])
+        left = [node.this]
+        right = [node.expression]
         if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
-            sides = (node.this.expressions, node.expression.expressions)
-        yield from ((one, [other]) for one, other in zip(*sides, strict=False))
+            left = node.this.expressions
+            right = node.expression.expressions
+        for one, other in zip(left, right, strict=False):
+            yield one, [other]
     elif isinstance(node, exp.Between):
         yield node.this, [node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In):
-        yield node.this, [*node.expressions, *filter(None, [node.args.get("query")])]
+        query = node.args.get("query")
+        yield node.this, [query] if query else node.expressions
     elif isinstance(node, exp.Case) and node.this is not None:
         yield node.this, [branch.this for branch in node.args["ifs"]]
 
 
-def _strips(node: exp.Expr) -> bool:
+def _strips(node: Expr) -> bool:
     """Return whether a node is ``trim(amount, '$')``, for characters other than blanks."""
     return isinstance(node, exp.Trim) and node.expression is not None
 
 
-def _replaces_in_numbers(node: exp.Expr) -> bool:
+def _replaces_in_numbers(node: Expr) -> bool:
     """Return whether ``replace()`` is for a character that numbers in the database still have: a point, not ``$``."""
     return isinstance(node, exp.Replace) and bool(_STANDS_IN_NUMBERS.search(node.expression.name))
 
@@ -378,12 +405,13 @@ def _replaces_in_numbers(node: exp.Expr) -> bool:
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
     """Raise an error if there are texts, with an example, which is no plain number if one is none."""
     texts = values.filled or list(values.texts)
-    if texts:
-        example = shown(min(texts, key=is_plain_number))
-        raise InvalidQueryError(
-            f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
-            + otherwise.format(example)
-        )
+    if not texts:
+        return
+    example = shown(min(texts, key=is_plain_number))
+    raise InvalidQueryError(
+        f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
+        + otherwise.format(example)
+    )
 
 
 def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
@@ -392,18 +420,19 @@ def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -
         _check_literal(numbers, texts.literal, is_ordering=is_ordering)
     elif not numbers.has_numbers:
         return
-    elif numbers.reads_texts:
-        if is_ordering and not all(map(is_plain_number, texts.filled)):
-            _refuse_texts(texts, "compared with numbers here")
     elif is_ordering:
-        _refuse_texts(texts, "compared with numbers here")
+        if not numbers.reads_texts or not all(map(is_plain_number, texts.filled)):
+            _refuse_texts(texts, "compared with numbers here")
+    elif numbers.reads_texts:
+        return
     elif any(map(is_quantity, texts.texts)) or not (texts.has_numbers or numbers.texts):
         _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
 
 
 def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
     """Refuse to compare a string such as ``'$5'`` with values that are numbers in the database."""
-    notation, written = values.notation, notation_of([text])
+    notation = values.notation
+    written = notation_of([text])
     is_plain = is_plain_number(text)
     is_among_them = text in values.texts and not is_ordering and not is_number(text)
     if is_among_them or (is_plain and values.reads_texts):
@@ -414,14 +443,15 @@ def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
         is_wrong = is_ordering or is_number(text) or bool(notation and is_filled(text))
     else:
         is_wrong = is_like_cells and not is_plain
-    if is_wrong:
-        number = "a number"
-        if written and (is_like_cells or not written.of_truths):
-            number = written.numerals([text])[text]
-        kind = f"is read as a {notation.kind}" if notation else "gives numbers"
-        raise InvalidQueryError(
-            f"{values.name} {kind}: compare it with {number}, not with {shown(text)}"
-        )
+    if not is_wrong:
+        return
+    number = "a number"
+    if written and (is_like_cells or not written.of_truths):
+        number = written.numerals([text])[text]
+    kind = f"is read as a {notation.kind}" if notation else "gives numbers"
+    raise InvalidQueryError(
+        f"{values.name} {kind}: compare it with {number}, not with {shown(text)}"
+    )
 
 
 def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
@@ -430,8 +460,10 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if not takes_numbers and any(one.has_numbers for one in values):
         _refuse_texts(named, "ordered among numbers here")
     pair = out_of_order([text for one in values for text in one.filled])
-    if pair is not None and not named.are_meant_as_texts:
-        raise InvalidQueryError(
-            f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
-            f"{shown(pair[0])}: {instead(named.name)}; or {named.name} || '', if texts are meant"
-        )
+    if pair is None or named.are_meant_as_texts:
+        return
+    smaller, larger = map(shown, pair)
+    raise InvalidQueryError(
+        f"{named.name} holds quantities, dates or versions in texts, of which {larger} would come before "
+        f"{smaller}: {instead(named.name)}; or {named.name} || '', if texts are meant"
+    )

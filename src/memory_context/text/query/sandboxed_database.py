@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.json_documents import to_json
@@ -57,10 +57,10 @@ mod nth_value ntile nullif number_to_cast percent_rank pi pow power printf quote
 row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
 unicode unixepoch upper
 """
-_FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
-_TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
-_OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
-_ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
+_FUNCTIONS = frozenset(_ALLOWED_FUNCTIONS.split())
+_TABLES_OF_JSON = frozenset({"json_each", "json_tree"})
+_OWN_TABLES = ("dbstat", "pragma_", "sqlite_")
+_ABSENT = ", ".join(f"'{text}'" for text in NO_VALUE)
 _IS_ABSENT = f"lower(trim({{name}})) IN ({_ABSENT})"
 # Finds a cell with decimals. A column that has one is REAL, so that its 9 is divided with decimals, as its 12.50 is.
 _HAS_DECIMALS = (
@@ -101,7 +101,8 @@ class LockedDatabase:
     """
 
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
-        self._table_named, self._limit = table_named, limit
+        self._table_named = table_named
+        self._limit = limit
         self.tables = dict[str, TextTable]()
         self._notations = dict[str, dict[str, Notation]]()
         self._longest_cell = 0
@@ -222,7 +223,8 @@ class LockedDatabase:
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
-        table, quoted = self.tables[name], quoted_name(name)
+        table = self.tables[name]
+        quoted = quoted_name(name)
         marks = ", ".join("?" * len(table.columns))
         insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
         self._database.execute("BEGIN")
@@ -247,10 +249,15 @@ class LockedDatabase:
         has_doubts = has_commas(table, sampled)
         found = dict[str, Notation]()
         for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
-            has_texts = any(is_filled(cell_text(row[index])) for row in sample) and not notation
-            checked = None if has_texts else self._notation_of_all(name, index, notation)
-            if checked is not None and not (checked.is_doubtful and has_doubts):
-                found[column] = checked
+            is_filled_here = any(is_filled(cell_text(row[index])) for row in sample)
+            if is_filled_here and notation is None:
+                continue  # it holds texts
+            checked = self._notation_of_all(name, index, notation)
+            if checked is None:
+                continue
+            if checked.is_doubtful and has_doubts:
+                continue
+            found[column] = checked
         return found
 
     def _notation_of_all(self, name: str, index: int, sampled: Notation | None) -> Notation | None:
@@ -265,7 +272,8 @@ class LockedDatabase:
             return notation
         if len(texts) < len(cells):
             return None
-        self._database.create_function(f"numeral_{index}", 1, notation.numerals(texts).get)
+        numerals = notation.numerals(texts)
+        self._database.create_function(f"numeral_{index}", 1, numerals.get)
         return notation
 
     def _cells(self, name: str, column: str, condition: str) -> list[Any]:
@@ -300,8 +308,10 @@ class LockedDatabase:
 
     def _make_numeric(self, name: str) -> None:
         """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
-        table, quoted = self.tables[name], quoted_name(name)
-        values, affinities = list[str](), dict[str, str]()
+        table = self.tables[name]
+        quoted = quoted_name(name)
+        values = list[str]()
+        affinities = dict[str, str]()
         for index, column in enumerate(table.columns):
             value = quoted_name(column)
             notation = self.notation(name, column)
@@ -310,7 +320,8 @@ class LockedDatabase:
             if notation and not notation.is_plain:
                 value = f"numeral_{index}({value})"
             elif notation or self._begin_with_digits(name, column):
-                value = f"CASE WHEN {_IS_ABSENT.format(name=value)} THEN NULL ELSE {value} END"
+                is_absent = _IS_ABSENT.format(name=value)
+                value = f"CASE WHEN {is_absent} THEN NULL ELSE {value} END"
             values.append(value)
         if values == list(map(quoted_name, table.columns)):
             return
@@ -326,11 +337,11 @@ class LockedDatabase:
         """Return whether the cells that hold a value begin with digits, as dates do; ``n/a`` would be the largest of them."""
         quoted = quoted_name(column)
         begins = f"{quoted} GLOB '[0-9]*'"
-        is_other = (
-            f"typeof({quoted}) = 'text' AND NOT {begins} AND NOT ({_IS_ABSENT.format(name=quoted)})"
-        )
-        others = self._cells(name, column, f"{is_other} LIMIT 1")
-        return not others and bool(self._cells(name, column, f"{begins} LIMIT 1"))
+        is_absent = _IS_ABSENT.format(name=quoted)
+        is_other = f"typeof({quoted}) = 'text' AND NOT {begins} AND NOT ({is_absent})"
+        if self._cells(name, column, f"{is_other} LIMIT 1"):
+            return False
+        return bool(self._cells(name, column, f"{begins} LIMIT 1"))
 
     def _affinity(self, name: str, column: str) -> str:
         """Return SQLite's affinity for a column of numbers: REAL if it has a unit or any decimals, otherwise NUMERIC."""
@@ -339,15 +350,17 @@ class LockedDatabase:
             return "NUMERIC"
         condition = _HAS_DECIMALS.format(name=quoted_name(column), decimal=notation.decimal)
         is_real = notation.unit or self._cells(name, column, f"{condition} LIMIT 1")
-        return "REAL" if is_real else "NUMERIC"
+        if is_real:
+            return "REAL"
+        return "NUMERIC"
 
     def _note_longest(self, name: str) -> None:
         """Record the length of the longest cell, which limits how long a computed value may be."""
-        longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
-        found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
-        [lengths] = found
-        for length in lengths:
-            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
+        columns = map(quoted_name, self.tables[name].columns)
+        longest = ", ".join(f"max(length({column}))" for column in columns)
+        [lengths] = self._database.execute(f"SELECT {longest} FROM {quoted_name(name)}")  # noqa: S608
+        for length in filter(None, lengths):
+            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * length)
 
     def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
@@ -357,7 +370,8 @@ class LockedDatabase:
             yield from portion
 
     def _selected(self, sql: str, *, bounded: bool) -> Selected:
-        rows, size = list[Row](), 0
+        rows = list[Row]()
+        size = 0
         with self._locked():
             cursor = self._database.execute(sql)
             names = tuple(description[0] for description in cursor.description)
@@ -399,7 +413,9 @@ class LockedDatabase:
             allowed = not str(first).lower().startswith(_OWN_TABLES)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+        if allowed:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
 
     def _keeping_refusal(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
         """Call one of our functions, and keep its refusal, which SQLite does not pass on. With NULL, it gives NULL."""
@@ -427,8 +443,11 @@ class LockedDatabase:
 def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     row = next(table.rows(), [None] * len(table.columns))
-    named = zip(table.columns, row, strict=True)
-    return listed(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})" for name, cell in named)
+    examples = list[str]()
+    for name, cell in zip(table.columns, row, strict=True):
+        example = cell_text(cell)[:LONGEST_EXAMPLE]
+        examples.append(f"{name} ({example})")
+    return listed(examples)
 
 
 def cell_text(cell: object) -> str:
@@ -450,7 +469,10 @@ def _check_statement(sql: str) -> None:
 
 
 def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
-    columns = (f"{quoted_name(name)} {affinities.get(name, '')}" for name in table.columns)
+    columns = list[str]()
+    for column in table.columns:
+        affinity = affinities.get(column, "")
+        columns.append(f"{quoted_name(column)} {affinity}")
     return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 
@@ -478,13 +500,17 @@ def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
     """Return a cell of an answer as text if it is bytes, which only an expression can have made."""
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
+    return cell
 
 
 def _memory_used() -> int:
     """Return the peak memory of this process so far, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    if sys.platform == "darwin":
+        return most
+    return most * 1024
 
 
 # SQLite checks the time limit between the steps of a statement, never inside a function. Its own versions of the
@@ -512,7 +538,7 @@ def _short(value: object) -> str:
     return text
 
 
-_OWN_FUNCTIONS: Final = (
+_OWN_FUNCTIONS = (
     ("instr", 2, _instr),
     ("replace", 3, _replace),
     ("trim", 2, partial(_stripped, str.strip)),

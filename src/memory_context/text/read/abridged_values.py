@@ -20,23 +20,22 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
     """Return `value` cut to texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
     if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
         return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
+    if value and not depth and (is_list(value) or is_object(value)):
+        return gist(value)
     most = max(1, limit // 3)
     if is_list(value):
-        if value and not depth:
-            return gist(value)
-        shown = [abridged(item, limit, depth - 1) for item in value[:most]]
+        items = [abridged(item, limit, depth - 1) for item in value[:most]]
         if len(value) > most:
-            shown.append(prompts.MORE_PARTS.format(count=len(value) - most))
-        return shown
+            items.append(prompts.MORE_PARTS.format(count=len(value) - most))
+        return items
     if is_object(value):
-        if value and not depth:
-            return gist(value)
-        short = dict[Any, Any]()
+        members = dict[Any, Any]()
         for key in islice(value, most):
-            short[abridged(key, LONGEST_KEY, 1)] = abridged(value[key], limit, depth - 1)
+            short_key = abridged(key, LONGEST_KEY, 1)
+            members[short_key] = abridged(value[key], limit, depth - 1)
         if len(value) > most:
-            short["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
-        return short
+            members["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
+        return members
     return value
 
 

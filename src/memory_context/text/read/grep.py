@@ -75,25 +75,29 @@ class MatchingLines:
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
         """Yield one line with fewer and fewer neighbours, and then less and less of the line around its match."""
+        end = index + 1
         for context in _halves(self.context):
-            yield replace(self, context=context).render(index, index + 1)
+            shorter = replace(self, context=context)
+            yield shorter.render(index, end)
         for width in _halves(self.width or 0):
             if width >= NARROWEST:
-                yield replace(self, context=0, width=width).render(index, index + 1)
+                shorter = replace(self, context=0, width=width)
+                yield shorter.render(index, end)
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield the number and text of the line and of its neighbours that do not match and come after line `last`."""
         start, number, hit = self.matches[index]
-        last_before, next_match = last, self.count + 1
+        least = max(last + 1, number - self.context)
+        stop = min(self.count + 1, number + self.context + 1)
         if index:
-            last_before = max(last, self.matches[index - 1].number)
+            least = max(least, self.matches[index - 1].number + 1)
         if index + 1 < self.total:
-            next_match = self.matches[index + 1].number
+            stop = min(stop, self.matches[index + 1].number)
         first = number
-        while start > 0 and first > max(last_before + 1, number - self.context):
+        while start > 0 and first > least:
             start = line_start(self.text, start - 1)
             first -= 1
-        for current in range(first, min(number + self.context + 1, next_match)):
+        for current in range(first, stop):
             if current == number:
                 yield current, f"{current}: {self._clipped(start, hit)}"
             else:
@@ -103,11 +107,12 @@ class MatchingLines:
     def _clipped(self, start: int, hit: int) -> str:
         """Return the line at `start`; if it is too long, its part around `hit`."""
         end = line_end(self.text, start)
-        if self.width is None or end - start <= self.width:
+        width = self.width
+        if width is None or end - start <= width:
             return self.text[start:end]
         # A third before the match and two thirds after it: what follows a name is wanted more often.
-        first = max(start, min(hit - self.width // 3, end - self.width))
-        last = first + self.width
+        first = max(start, min(hit - width // 3, end - width))
+        last = first + width
         clipped = self.text[first:last]
         if first > start:
             clipped = prompts.GAP_IN_LINE.format(count=first - start) + clipped
@@ -130,15 +135,16 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     if "\r" not in sought and r"\r" not in sought:
         # Without the carriage returns `failed$` matches at the end of a line, and `.` does not match them.
         text = text.replace("\r\n", "\n")
-    wanted = _caseless(selection.contains or "")
-    if selection.pattern is not None:
-        wanted = _pattern(selection.pattern)
+    compile_sought = _caseless if selection.pattern is None else _pattern
+    wanted = compile_sought(sought)
     matches = list(_touched_lines(text, wanted))
     count = count_lines(text)
     if not matches:
-        raise NothingMatchedError(_nothing_matched(text, count, selection))
-    # A token has at least one character, so a longer line could never fit.
-    width = None if budget is None else max(NARROWEST, budget)
+        raise NothingMatchedError(_nothing_matched(text, count, selection.selector, sought))
+    width = None
+    if budget is not None:
+        # A token has at least one character, so a longer line could never fit.
+        width = max(NARROWEST, budget)
     return MatchingLines(text, count, matches, selection.context, width)
 
 
@@ -152,8 +158,8 @@ def _caseless(wanted: str) -> regex.Pattern[str]:
     # In upper case "i" with a dot above has a composed form, which `regex` does not fold.
     capitals = unicodedata.normalize("NFC", wanted.upper())
     escaped = json.dumps(wanted)[1:-1]
-    alternatives = "|".join(map(regex.escape, (wanted, composed, apart, capitals, escaped)))
-    return regex.compile(alternatives, regex.IGNORECASE | regex.FULLCASE)
+    forms = map(regex.escape, (wanted, composed, apart, capitals, escaped))
+    return regex.compile("|".join(forms), regex.IGNORECASE | regex.FULLCASE)
 
 
 def _pattern(pattern: str) -> regex.Pattern[str]:
@@ -166,7 +172,9 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
 def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
     """Yield each line that any match is in, or partly in."""
     time_limit = TimeLimit()
-    start, number, passed = 0, 1, 0
+    start = 0
+    number = 1
+    passed = 0
     while start < len(text):
         seconds = time_limit.remaining()
         try:
@@ -193,17 +201,18 @@ def _wrong_pattern(pattern: str, error: Exception) -> str:
     message = getattr(error, "msg", None) or "too complex"
     place = getattr(error, "pos", None)
     if place is not None:
-        message += f" at position {place} ({pattern[:place][-20:]}⟨here⟩{pattern[place:][:20]})"
+        before = pattern[:place][-20:]
+        after = pattern[place:][:20]
+        message += f" at position {place} ({before}⟨here⟩{after})"
     return f"pattern={to_json(pattern[:80])} is not a regular expression: {message}"
 
 
-def _nothing_matched(text: str, count: int, selection: Selection) -> str:
-    value = selection.contains or selection.pattern or ""
-    shown = to_json(value[:80])
-    message = prompts.NO_LINE.format(count=count, name=selection.selector, value=shown)
-    nearest = nearest_lines(text, value)
+def _nothing_matched(text: str, count: int, selector: str, sought: str) -> str:
+    shown = to_json(sought[:80])
+    message = prompts.NO_LINE.format(count=count, name=selector, value=shown)
+    nearest = "\n".join(nearest_lines(text, sought))
     if nearest:
-        message += " " + prompts.NEAREST_LINES.format(lines="\n".join(nearest))
+        message += " " + prompts.NEAREST_LINES.format(lines=nearest)
     return message
 
 

@@ -57,7 +57,9 @@ def found_values(text: str, path: str) -> FoundValues:
 
 def _records(text: str, root: Any) -> Sequence[Any]:  # noqa: ANN401 - whatever JSON holds
     """Return the records of JSON lines; empty if the text is a single JSON value."""
-    return root if is_list(root) and is_json_lines(text) else ()
+    if is_list(root) and is_json_lines(text):
+        return root
+    return ()
 
 
 def _path_in_message(path: str) -> str:
@@ -141,7 +143,9 @@ class _TimedPattern(Match):
 
     def __call__(self, string: object, pattern: object) -> bool:
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
-        if not isinstance(string, str) or not isinstance(pattern, str):
+        if not isinstance(string, str):
+            return False
+        if not isinstance(pattern, str):
             return False
         seconds = self._environment.time_limit.remaining()
         try:
@@ -161,7 +165,9 @@ _ATOM = regex.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
 
 def _dot(match: regex.Match[str]) -> str:
     """Return the class that a dot stands for, any character but line breaks (RFC 9485, section 5.3); others unchanged."""
-    return r"[^\n\r]" if match.group() == "." else match.group()
+    if match.group() == ".":
+        return r"[^\n\r]"
+    return match.group()
 
 
 class _TimedEnvironment(JSONPathEnvironment):

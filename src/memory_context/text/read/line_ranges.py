@@ -41,11 +41,14 @@ class LineNumbers:
 
     def at(self, place: int) -> int:
         """Return the number, from 1, of the line that holds the offset `place`."""
-        block, counted = place // LINE_BLOCK, len(self._before)
-        for start in range((counted - 1) * LINE_BLOCK, block * LINE_BLOCK, LINE_BLOCK):
-            more = self._text.count("\n", start, start + LINE_BLOCK)
-            self._before.append(self._before[-1] + more)
-        return 1 + self._before[block] + self._text.count("\n", block * LINE_BLOCK, place)
+        block = place // LINE_BLOCK
+        before = self._before
+        for counted in range(len(before), block + 1):
+            end = counted * LINE_BLOCK
+            more = self._text.count("\n", end - LINE_BLOCK, end)
+            before.append(before[-1] + more)
+        in_block = self._text.count("\n", block * LINE_BLOCK, place)
+        return 1 + before[block] + in_block
 
 
 def parse_lines(lines: str, count: int) -> Span:
@@ -98,12 +101,14 @@ def span_of_lines(text: str, first: int, last: int) -> LineSpan:
 def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
     """Return the span of each of the `ranges` of lines, which must be ascending."""
     spans = list[LineSpan]()
-    start, line = 0, 1
+    start = 0
+    line = 1
     for first, last in ranges:
         start = _skip_lines(text, start, first - line)
         next_start = _skip_lines(text, start, last - first + 1)
         spans.append(LineSpan(start, min(next_start - 1, len(text)), first, last))
-        start, line = next_start, last + 1
+        start = next_start
+        line = last + 1
     return spans
 
 

@@ -25,7 +25,8 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
     """
     head = text[:CHARACTERS_SEARCHED]
     lower = head.lower()
-    words = [word for word in terms(wanted)[:8] if len(word) >= SHORTEST_WORD and word in lower]
+    telling = terms(wanted)[:8]
+    words = [word for word in telling if len(word) >= SHORTEST_WORD and word in lower]
     if not words:
         vocabulary = list(dict.fromkeys(_WORD.findall(lower)))[:WORDS_COMPARED]
         for word in _WORD.findall(wanted.lower()[:200])[:4]:

@@ -44,7 +44,8 @@ class FoundValues:
     def part(self, start: int, end: int) -> str:
         """Return a phrase that says which of the values or parts these are."""
         template = prompts.PART_VALUE if self.unit else prompts.PART_MATCHES
-        return template.format(unit=self.unit, first=start + 1, last=end, total=self.total)
+        first = start + 1
+        return template.format(unit=self.unit, first=first, last=end, total=self.total)
 
     def render(self, start: int, end: int) -> str:
         """Render these parts as valid JSON: a list, an object or a string."""
@@ -64,7 +65,8 @@ class FoundValues:
         if self.single and values:
             return to_json(values[0])
         if self.keys:
-            return to_json(dict(zip(self.keys[start : start + len(values)], values, strict=True)))
+            keys = self.keys[start : start + len(values)]
+            return to_json(dict(zip(keys, values, strict=True)))
         return to_json(values)
 
 
@@ -77,7 +79,9 @@ def parts_of(found: FoundValues) -> FoundValues | None:
         return FoundValues(list(value.values()), unit="members", keys=list(value))
     if is_list(value):
         return FoundValues(value, unit="elements")
-    return FoundValues(value, unit="characters") if isinstance(value, str) else None
+    if isinstance(value, str):
+        return FoundValues(value, unit="characters")
+    return None
 
 
 def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -> Page:

@@ -65,7 +65,8 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
             raise BudgetTooSmallError(
                 f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
             )
-    return Page(text, items.part(offset, end), end if end < total else None, total)
+    next_offset = end if end < total else None
+    return Page(text, items.part(offset, end), next_offset, total)
 
 
 def check_offset(offset: int, total: int) -> None:
@@ -87,10 +88,12 @@ def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
     def is_too_long(end: int) -> bool:
         return not fits(items.render(start, end), budget, cost)
 
-    count, left = 1, items.total - start
+    count = 1
+    left = items.total - start
     while count < left and not is_too_long(start + count):
         count *= 2
-    ends = range(start + 1, start + min(count, left) + 1)
+    first = start + 1
+    ends = range(first, first + min(count, left))
     return start + bisect_left(ends, True, key=is_too_long)  # noqa: FBT003 - what is looked for
 
 
@@ -109,7 +112,8 @@ def page_of_lines(
         BudgetTooSmallError: Nothing of them fits `budget`.
     """
     if budget is None:
-        budget, cost = sys.maxsize, len
+        budget = sys.maxsize
+        cost = len
     count = count_lines(text)
     spans = [LineSpan(0, len(text), 1, count)]
     if lines is not None:
@@ -122,7 +126,8 @@ def page_of_lines(
         shown = list(_spans_of_page(text, spans, offset, budget, cost))
         page = text[shown[0].start : shown[0].end]
         for span in shown[1:]:
-            page += f"\n{_gap_before(span)}\n{text[span.start : span.end]}"
+            part = text[span.start : span.end]
+            page += f"\n{_gap_before(span)}\n{part}"
         # A joined text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
@@ -130,15 +135,14 @@ def page_of_lines(
         if excess >= budget:
             raise BudgetTooSmallError
         budget -= excess
+    start = shown[0].start
     end = shown[-1].end
+    numbers = line_numbers((span.first, span.last) for span in shown)
     part = prompts.PART_LINES.format(
-        lines=line_numbers((span.first, span.last) for span in shown),
-        count=count,
-        start=shown[0].start,
-        end=end,
-        chars=len(text),
+        lines=numbers, count=count, start=start, end=end, chars=len(text)
     )
-    return Page(page, part, end if end < total else None, total)
+    next_offset = end if end < total else None
+    return Page(page, part, next_offset, total)
 
 
 def _spans_of_page(
@@ -183,16 +187,17 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
 
     If a line ends in it, it is cut after that line.
     """
-    stop = min(end, start + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
-    while stop > start + 1:
-        spent = cost(text[start:stop])
+    size = min(end - start, CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
+    while size > 1:
+        spent = cost(text[start : start + size])
         if spent <= budget:
             break
-        size = stop - start
         # Reduced in proportion to the cost, but at least by a tenth, so that few rounds are needed.
         size = min(size * budget // spent, size * 9 // 10)
-        stop = start + max(size, 1)
+        size = max(size, 1)
+    stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
     first = text.count("\n", 0, start) + 1
-    return LineSpan(start, stop, first, first + text.count("\n", start, max(start, stop - 1)))
+    last = first + text.count("\n", start, max(start, stop - 1))
+    return LineSpan(start, stop, first, last)

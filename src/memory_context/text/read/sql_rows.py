@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import (
@@ -29,8 +28,8 @@ from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 LONGEST_SHOWN = 80
-TABLE: Final = "data"
-_ROW_NUMBERS: Final = ("_rowid_", "rowid", "oid")
+TABLE = "data"
+_ROW_NUMBERS = ("_rowid_", "rowid", "oid")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 
 
@@ -123,16 +122,19 @@ def _selected(
 ) -> tuple[tuple[str, ...], list[Row], int]:
     """Return the names of the columns, the rows in `window`, and how many rows were selected."""
     indexes = _column_indexes(table, columns)
-    taken = {column.lower() for column in table.columns}
+    taken = set(map(str.lower, table.columns))
     row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
     if indexes and row_number:
         # The cells are taken from the text, because the database has numbers and NULL in their place.
         found = database.select(f"SELECT {row_number} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])
-        chosen = (row for number, row in enumerate(table.rows(), 1) if number in wanted)
-        rows = [[row[index] for index in indexes] for row in chosen]
-        return tuple(table.columns[index] for index in indexes), rows, len(numbers)
+        rows = list[Row]()
+        for number, row in enumerate(table.rows(), 1):
+            if number in wanted:
+                rows.append([row[index] for index in indexes])
+        names = tuple(table.columns[index] for index in indexes)
+        return names, rows, len(numbers)
     named = "*" if columns is None else columns
     found = database.select(f"SELECT {named}\n{condition}", bounded=False)
     return found.columns, found.rows[window], len(found.rows)
@@ -158,6 +160,8 @@ def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
 
 
 def _error_message(selection: Selection, error: InvalidQueryError) -> str:
-    named = (("where", selection.where), ("columns", selection.columns))
-    given = ", ".join(f"{name}={to_json(value[:LONGEST_SHOWN])}" for name, value in named if value)
-    return f"{given} cannot be used: {error}"
+    given = list[str]()
+    for name, value in (("where", selection.where), ("columns", selection.columns)):
+        if value:
+            given.append(f"{name}={to_json(value[:LONGEST_SHOWN])}")
+    return f"{', '.join(given)} cannot be used: {error}"

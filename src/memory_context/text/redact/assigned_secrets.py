@@ -161,7 +161,9 @@ class AssignedRule(Rule):
         is_cut = text.startswith(_VALUE_ENDS, value.end())
         if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
-        if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False):
+        if is_code(value[0], is_cut=is_cut):
+            return None
+        if is_no_secret(value[0], is_cut=False):
             return None
         return value.span()
 
@@ -217,11 +219,15 @@ def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
         form = _IN_ESCAPED_LINE
     if start and len(line) == len(before):
         return None
-    return form if _LINE_START.fullmatch(line) else None
+    if _LINE_START.fullmatch(line):
+        return form
+    return None
 
 
 def _value_form(char: str, start: str = "") -> _ValueForm:
-    return regex.compile(f"{start}{char}{{4,{_LONGEST_JUDGED}}}+"), regex.compile(f"{char}*+")
+    beginning = regex.compile(f"{start}{char}{{4,{_LONGEST_JUDGED}}}+")
+    rest = regex.compile(f"{char}*+")
+    return beginning, rest
 
 
 # A quote is inside a value unless one of these follows. Before one of these it may end a string of JSON around the value;
@@ -243,7 +249,8 @@ def _in_quotes(opened: str) -> _ValueForm:
     2n + 1 before it, and a backslash inside the value is written as 2n + 2. Another sort of quote may end the JSON around
     the value; an apostrophe does not.
     """
-    quote, depth = opened[-1], len(opened) - 1
+    quote = opened[-1]
+    depth = len(opened) - 1
     ends = "\"'`"
     start = '(?!["`])'
     if quote == '"':

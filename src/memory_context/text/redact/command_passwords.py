@@ -12,23 +12,10 @@ from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import PatternRule, Rule
 from memory_context.text.redact.value_looks_secret import is_made_up, is_placeholder
 
-_EXAMPLES = frozenset(
-    (
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "pw",
-        "secret",
-        "token",
-        "xxx",
-        "xxxx",
-        "xxxxx",
-        "yourpassword",
-        "mypassword",
-        "redacted",
-    )
+_WRITTEN_IN_EXAMPLES = (
+    "password passwd pass pwd pw secret token xxx xxxx xxxxx yourpassword mypassword redacted"
 )
+_EXAMPLES = _WRITTEN_IN_EXAMPLES.split()
 
 
 def is_password(value: str) -> bool:
@@ -81,11 +68,15 @@ class CommandRule(Rule):
                 return None
             if word in _OPTIONS:
                 given = _argument_of(word).match(text, position)
-                if given is None or not is_password(given["value"]):
+                if given is None:
+                    return None
+                if not is_password(given["value"]):
                     return None
                 # Other commands also use an option with this letter for something else.
                 is_certain = word in ("curl", "sshpass") or is_made_up(given["value"])
-                return given.span("value") if is_certain else None
+                if is_certain:
+                    return given.span("value")
+                return None
         return None
 
 

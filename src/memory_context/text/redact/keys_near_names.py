@@ -84,7 +84,9 @@ class NearRule(PatternRule):
             return None
         # A name inside a marker is about the secret that was there, not about what follows the marker.
         before = text[max(0, position - _LONGEST_MARKER) : position].rpartition(MARKER_BEGINS)
-        return None if before[1] and "]" not in before[2] else found
+        if before[1] and "]" not in before[2]:
+            return None
+        return found
 
 
 def _is_id_in_sentence(text: str, position: int, value: Span) -> bool:

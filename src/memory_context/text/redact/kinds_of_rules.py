@@ -57,8 +57,8 @@ class Runs:
         """Return the runs of a text."""
         for escape in _ESCAPES:
             flat = escape.sub(b" ", flat)
-        runs = [run for run in flat.translate(_RUNS).split() if len(run) >= _SHORTEST_RUN]
-        joined = b" ".join(runs)
+        runs = flat.translate(_RUNS).split()
+        joined = b" ".join(run for run in runs if len(run) >= _SHORTEST_RUN)
         words = set(joined.translate(_WORDS).split())
         return cls(joined, words, {word[:HEAD_BYTES] for word in words})
 
@@ -94,15 +94,22 @@ class Rule:
         """Return whether a text with these runs may hold such a secret."""
         return True
 
+    def joined(self) -> tuple[Rule, ...]:
+        """Return the rules that are tried wherever the hint matches."""
+        return (self,)
+
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """Yield the spans of such secrets in *text*; *flat* is the same text in lower-case ASCII."""
         search = compiled_hint(self.hint).search
+        tries = [(compiled_hint(rule.hint).match, rule.find, rule.kind) for rule in self.joined()]
         position = 0
         while hint := search(flat, position):
-            position = hint.start() + 1
-            if found := self.find(text, hint.start()):
-                yield SecretSpan(*found, self.kind)
-                position = max(position, found[1])
+            start = hint.start()
+            position = start + 1
+            for begins, find, kind in tries:
+                if begins(flat, start) and (found := find(text, start)):
+                    yield SecretSpan(*found, kind)
+                    position = max(position, found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +150,9 @@ class JointRule(Rule):
 
     rules: tuple[Rule, ...]
 
-    def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
-        """See `Rule.find_all`."""
-        search = compiled_hint(self.hint).search
-        tries = [(compiled_hint(rule.hint).match, rule.find, rule.kind) for rule in self.rules]
-        position = 0
-        while hint := search(flat, position):
-            start = hint.start()
-            position = start + 1
-            for begins, find, kind in tries:
-                if begins(flat, start) and (found := find(text, start)):
-                    yield SecretSpan(*found, kind)
-                    position = max(position, found[1])
+    def joined(self) -> tuple[Rule, ...]:
+        """See `Rule.joined`."""
+        return self.rules
 
 
 def joint(rules: Iterable[Rule]) -> list[Rule]:
@@ -162,17 +160,19 @@ def joint(rules: Iterable[Rule]) -> list[Rule]:
     groups = dict[object, list[Rule]]()
     for rule in rules:
         literal = _LITERAL.match(rule.hint)
-        begins: object = literal[0] if literal else ""
+        begins: object = literal and literal[0]
         if type(rule).find_all is not Rule.find_all:  # it searches the text in its own way
             begins = rule
         groups.setdefault(begins, []).append(rule)
-    return [
-        group[0]
-        if len(group) == 1
-        # Python's `re` takes the common beginning out of the alternatives, so that it is searched as a literal.
-        else JointRule(group[0].kind, "|".join(rule.hint for rule in group), tuple(group))
-        for group in groups.values()
-    ]
+    found = list[Rule]()
+    for first, *others in groups.values():
+        rule = first
+        if others:
+            # Python's `re` takes the common beginning out of the alternatives, so that it is searched as a literal.
+            hint = "|".join(rule.hint for rule in (first, *others))
+            rule = JointRule(first.kind, hint, (first, *others))
+        found.append(rule)
+    return found
 
 
 # Compiled when a hint first matches, because the hints of most rules never do.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import regex
 
@@ -40,7 +41,7 @@ class KubernetesRule(Rule):
         """See `Rule.find_all`."""
         if b"secret" not in flat or b"kind" not in flat:
             return
-        for value in (*_in_yaml(text), *_in_json(text)):
+        for value in chain(_in_yaml(text), _in_json(text)):
             if not is_placeholder(value["value"]):
                 yield SecretSpan(*value.span("value"), self.kind)
 
@@ -54,9 +55,10 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
         is_data = False
         for line in _lines_of_object(text, kind.start(), depth, done):
             done = line.end()
-            if len(line["blanks"]) <= depth and line[0].strip():
+            is_field = len(line["blanks"]) <= depth and line[0].strip()
+            if is_field:
                 is_data = _DATA.fullmatch(line[0]) is not None
-            elif is_data and (value := _VALUE.fullmatch(text, line.start(), line.end())):
+            elif is_data and (value := _VALUE.fullmatch(text, *line.span())):
                 yield value
 
 
@@ -70,7 +72,8 @@ def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[
         first = above
     for line in _LINE.finditer(text, first):
         place = line.start()
-        if place > first and (_is_outside(text, place, depth) or _begins_item(text, place, depth)):
+        is_other = _is_outside(text, place, depth) or _begins_item(text, place, depth)
+        if is_other and place > first:
             return
         yield line
 
@@ -81,17 +84,18 @@ def _begins_item(text: str, place: int, depth: int) -> bool:
 
 
 def _is_outside(text: str, place: int, depth: int) -> bool:
-    line = text[place : place + depth + 3]
-    return line.startswith("---") or line[:depth].strip(" \t-\r\n") != ""
+    indentation = text[place : place + depth]
+    return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:
     done = 0  # each character is read only once
     for kind in _KIND_IN_JSON.finditer(text):
-        if kind.start() < done:
+        place = kind.start()
+        if place < done:
             continue
-        before = text[done : kind.start()][::-1]
-        start = kind.start() - _to_brace(before, 0, "{")
+        backwards = text[done:place][::-1]
+        start = place - _to_brace(backwards, 0, "{")
         done = _to_brace(text, kind.end(), "}")
         for data in _DATA_IN_JSON.finditer(text, start, done):
             yield from _VALUE_IN_JSON.finditer(text, *data.span())
@@ -101,8 +105,11 @@ def _to_brace(text: str, position: int, closing: str) -> int:
     """Return the offset of the brace after *position* that closes the object around it; without one, the text's end."""
     depth = 0
     for brace in _BRACE.finditer(text, position):
-        depth += 1 if brace[0] != closing else -1
-        if depth < 0:
+        if brace[0] != closing:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
             return brace.start()
     return len(text)
 

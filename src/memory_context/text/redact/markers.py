@@ -43,7 +43,8 @@ def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
     outside = list[SecretSpan]()
     for span in spans:
         for part in _parts_between(span, markers):
-            if _BREAK.sub("", text[part.start : part.end]):
+            hidden = text[part.start : part.end]
+            if hidden.strip("\r\n"):
                 outside.append(part)
     return outside
 
@@ -71,14 +72,15 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
     values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
     widened = list[SecretSpan]()
     for span in spans:
-        before = bisect_right(values, span.start, key=itemgetter(0))
-        if before and span.end <= values[before - 1][1]:
-            start, end = values[before - 1]
-            if widened and widened[-1].end == end:  # two secrets in one number
-                continue
-            widened.append(SecretSpan(start, end, span.kind, is_quoted=True))
-        else:
+        begun = bisect_right(values, span.start, key=itemgetter(0))
+        if begun == 0:
             widened.append(span)
+            continue
+        start, end = values[begun - 1]
+        if span.end > end:
+            widened.append(span)
+        elif not widened or widened[-1].end != end:  # otherwise two secrets are in one number
+            widened.append(SecretSpan(start, end, span.kind, is_quoted=True))
     return widened
 
 
@@ -88,10 +90,12 @@ def without_spans(text: str, spans: Iterable[SecretSpan]) -> str:
     position = 0
     for span in spans:
         line_break = _BREAK_IN_KEY if span.kind == "private_key" else _BREAK
-        breaks = "".join(line_break.findall(text[span.start : span.end]))
-        quote = '"' if span.is_quoted else ""
+        breaks = "".join(line_break.findall(text, span.start, span.end))
+        marker = f"{MARKER_BEGINS}{span.kind}]{breaks}"
+        if span.is_quoted:
+            marker = f'"{marker}"'
         parts.append(text[position : span.start])
-        parts.append(f"{quote}{MARKER_BEGINS}{span.kind}]{breaks}{quote}")
+        parts.append(marker)
         position = span.end
     parts.append(text[position:])
     return "".join(parts)

@@ -34,9 +34,11 @@ _LINE_BACKWARDS = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,
 
 def _body(gap: str, line_end: str = "") -> str:
     """Return a pattern for the lines of base64; a short last line must be before the foot, a quote or a line's end."""
+    lines = f"(?:{gap}{_LINE}{line_end})++"
     last = f"{gap}{_LAST_LINE}{line_end}"
-    last_lines = rf"(?:{last}){{1,2}}(?=(?:{gap})?-----END)|{last}(?=\s*+(?:\\*{_QUOTE}|$))"
-    return rf"(?:{gap}{_LINE}{line_end})++(?:{last_lines})?"
+    before_foot = f"(?:{last}){{1,2}}(?=(?:{gap})?-----END)"
+    at_end = rf"{last}(?=\s*+(?:\\*{_QUOTE}|$))"
+    return f"{lines}(?:{before_foot}|{at_end})?"
 
 
 def _after_head(gap: str, line_end: str = "") -> str:

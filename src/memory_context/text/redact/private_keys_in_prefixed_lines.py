@@ -48,17 +48,18 @@ class PrefixedKeyRule(Rule):
         if head is None or prefix is None:
             return None
         end = _key_end(text, head.end(), prefix)
-        if end is None and prefix:  # the prefix may be before the first line only
+        if end is None:  # the prefix may be before the first line only
             end = _key_end(text, head.end(), [])
-        return None if end is None else (position, end)
+        if end is None:
+            return None
+        return position, end
 
 
 def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
     """Return where the key with this *prefix* ends; None if no line below its head is a line of a key."""
     end = None
-    last_line_end = (
-        None  # of a short line, which belongs to the key if only blank lines or the foot follow
-    )
+    # That of a short line, which belongs to the key if only blank lines or the foot follow.
+    last_line_end = None
     for start, line in _lines(text, head_end):
         plain = _COLOUR.sub("", line)
         if start == head_end:
@@ -70,11 +71,12 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
             return end
         if end and (foot := _FOOT.match(rest)):
             return start + line.index("-----END") + len(foot[0])
+        line_end = start + len(_TRAILING.sub("", line))
         if _BODY.fullmatch(rest):
-            end = start + len(_TRAILING.sub("", line))
+            end = line_end
             last_line_end = None
         elif end and _LAST_LINE.fullmatch(rest):
-            last_line_end = start + len(_TRAILING.sub("", line))
+            last_line_end = line_end
         elif rest and (end or not _HEADER.fullmatch(rest)):
             return end
     return last_line_end or end
@@ -83,19 +85,22 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
 def _prefix_shape(text: str, position: int) -> list[str] | None:
     """Return the shapes of the tokens before *position* in its line; None if the prefix is too long."""
     start = max(0, position - LONGEST_PREFIX)
-    line_ends = [end.end() for end in _LINE_END.finditer(text, start, position)]
+    line_ends = list(_LINE_END.finditer(text, start, position))
     if line_ends:
-        start = line_ends[-1]
+        start = line_ends[-1].end()
     elif start:
         return None
-    return [_shape(token) for token in _TOKEN.findall(_COLOUR.sub("", text[start:position]))]
+    prefix = _COLOUR.sub("", text[start:position])
+    return list(map(_shape, _TOKEN.findall(prefix)))
 
 
 def _shape(token: str) -> str:
     """Return the part of a token that is the same in each line: not its digits, nor the number of blanks."""
     if token.isspace():
         return " "
-    return "0" if any(map(str.isdigit, token)) else token
+    if any(map(str.isdigit, token)):
+        return "0"
+    return token
 
 
 def _after_prefix(line: str, prefix: list[str]) -> str | None:
@@ -105,9 +110,12 @@ def _after_prefix(line: str, prefix: list[str]) -> str | None:
     position = 0
     for number, shape in enumerate(prefix, 1):
         token = _TOKEN.match(line, position)
-        if token is None and number == len(prefix):
-            return ""  # a blank line, from which an editor has removed the last blank of the prefix
-        if token is None or _shape(token[0]) != shape:
+        if token is None:
+            # From a blank line an editor may have removed the last blank of the prefix.
+            if number == len(prefix):
+                return ""
+            return None
+        if _shape(token[0]) != shape:
             return None
         position = token.end()
     return line[position:].strip(_PADDING)

@@ -135,7 +135,7 @@ class Redaction:
             return value
         self.counts.update(redacted.counts)
         self.secrets += secrets
-        return changed if isinstance(changed, str) else str(changed)
+        return str(changed)
 
     def _without(self, text: str, rules: Rules) -> str:
         if self.redactor is None:
@@ -150,7 +150,8 @@ def _with_free_names(pairs: Iterable[tuple[str, Any]]) -> JsonObject:
     """Return the pairs as an object; a name that occurs again gets a number."""
     values = JsonObject()
     for name, value in pairs:
-        free, number = name, 1
+        free = name
+        number = 1
         while free in values:
             number += 1
             free = f"{name} {number}"

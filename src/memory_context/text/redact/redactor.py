@@ -180,7 +180,9 @@ class Redactor:
         if not found:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
-        return whole_json_values(outside, text) if self._own else outside
+        if self._own:
+            return whole_json_values(outside, text)
+        return outside
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
         # One byte for each character, so that offsets are the same in both.

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import regex
@@ -69,33 +70,40 @@ class ColumnRule(Rule):
         for sign in _PARTS:
             end = 0
             for header, names in headers.items():
+                is_of_sign = any(name.sign == sign for name in names)
                 # A row of the table may itself look like a header; the table is read only once.
-                if header[0] >= end and any(name.sign == sign for name in names):
+                if is_of_sign and header[0] >= end:
                     spans, end = _below(text, header, sign, headers)
                     yield from spans
 
     def _headers(self, text: str, flat: bytes) -> _Headers:
         """Return the lines that may be headers, in order, each with the names in it."""
-        places = [match.start() for hint in _HINTS for match in compiled_hint(hint).finditer(flat)]
+        found = [compiled_hint(hint).finditer(flat) for hint in _HINTS]
+        places = [match.start() for match in chain(*found)]
         if names_password(text):
             places += [match.start() for match in _NOT_IN_ASCII.finditer(text)]
-        lines = list[Span]()
+        headers: _Headers = {}
         end = -1
         for place in sorted(places):
             # Once for each line: code in one line of a megabyte may hold thousands of names.
             if place > end:
                 end = line_end(text, place)
-                lines.append((line_start(text, place), end))
-        return {line: names for line in lines if (names := self._names_in(text, line))}
+                line = line_start(text, place), end
+                headers[line] = self._names_in(text, line)
+        return headers
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
-        if line[1] - line[0] > LONGEST_HEADER or _NO_HEADER.search(text, *line):
+        start, stop = line
+        if stop - start > LONGEST_HEADER:
+            return []
+        if _NO_HEADER.search(text, start, stop):
             return []
         names = list[_Name]()
-        for cell in _CELL.finditer(text, *line):
-            before = text[line[0] : cell.start()].rstrip(' "')[-1:]
+        for cell in _CELL.finditer(text, start, stop):
+            before = text[start : cell.start()].rstrip(' "')
+            sign = before[-1:] or cell["after"]
             kind = "password" if cell["password"] else self.kind
-            names.append(_Name(cell.start(), before or cell["after"], kind))
+            names.append(_Name(cell.start(), sign, kind))
         return names
 
 
@@ -113,13 +121,15 @@ def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[
     for line in line_spans(text, header[1] + 1, len(text)):
         # A cell in quotes may continue in the next line.
         begun_in_quotes = in_quotes
-        in_quotes ^= text.count('"', *line) % 2 == 1
+        if text.count('"', *line) % 2:
+            in_quotes = not in_quotes
         if begun_in_quotes or _RULE.fullmatch(text, *line):
             continue
         cells = _cells(text, line, sign)
         if len(cells) != width:
             return spans, line[0]
-        spans += filter(None, (_secret_in(text, cells[column], kinds[column]) for column in kinds))
+        for column, kind in kinds.items():
+            spans += _secret_in(text, cells[column], kind)
         if line in headers:
             kinds |= _kinds_of_columns(text, line, sign, headers[line])
     return spans, len(text)
@@ -128,25 +138,30 @@ def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[
 def _kinds_of_columns(text: str, header: Span, sign: str, names: Iterable[_Name]) -> dict[int, str]:
     """Return the kind of secret in each column that the line names; empty if the line is not a header of a table."""
     cells = _cells(text, header, sign)
-    rule = header[1] + 1, line_end(text, header[1] + 1)
-    is_table = _RULE.fullmatch(text, *rule) if sign == "|" else _count_filled(text, cells) > 1
+    if sign == "|":
+        below = header[1] + 1
+        is_table = _RULE.fullmatch(text, below, line_end(text, below)) is not None
+    else:
+        filled = [cell for cell in cells if _value_in(text, cell)]
+        is_table = len(filled) > 1
     if not is_table:
         return {}
     stops = [stop for _, stop in cells]
     return {bisect_left(stops, name.start): name.kind for name in names if name.sign == sign}
 
 
-def _secret_in(text: str, cell: Span, kind: str) -> SecretSpan | None:
-    value = text[slice(*cell)].strip(_BESIDE_VALUE)
+def _secret_in(text: str, cell: Span, kind: str) -> Iterator[SecretSpan]:
+    """Yield the span of the value in a cell, if it looks like a secret."""
+    value = _value_in(text, cell)
     is_secret = is_made_up if kind == "password" else is_random
-    if not is_secret(value) or is_no_secret(value, is_cut=False):
-        return None
-    start = text.index(value, cell[0])
-    return SecretSpan(start, start + len(value), kind)
+    if is_secret(value) and not is_no_secret(value, is_cut=False):
+        start = text.index(value, cell[0])
+        yield SecretSpan(start, start + len(value), kind)
 
 
-def _count_filled(text: str, cells: Iterable[Span]) -> int:
-    return sum(1 for start, stop in cells if text[start:stop].strip(_BESIDE_VALUE))
+def _value_in(text: str, cell: Span) -> str:
+    start, stop = cell
+    return text[start:stop].strip(_BESIDE_VALUE)
 
 
 def _cells(text: str, line: Span, sign: str) -> list[Span]:

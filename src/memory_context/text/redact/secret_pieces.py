@@ -28,39 +28,54 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
     where a secret may have been cut, three characters are enough.
     """
     pieces = [*_pieces(text, secrets), *_at_ends(text, secrets)]
-    any_kind = dict.fromkeys((secret.kind for secret in secrets), 0)
-    return without_spans(text, outside_markers(merged(pieces, any_kind), text))
+    ranks = {secret.kind: 0 for secret in secrets}
+    spans = merged(pieces, ranks)
+    return without_spans(text, outside_markers(spans, text))
 
 
 def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     """Yield the spans in *text* of any six characters of a secret, or of a whole shorter secret that is a word."""
     for size in range(_PIECE, _SHORTEST_PIECE - 1, -1):
-        kinds = dict[str, str]()
-        for secret in secrets:
-            value = secret.value[:_COMPARED]
-            if size == _PIECE or size == len(value):
-                for start in range(len(value) - size + 1):
-                    kinds[value[start : start + size]] = secret.kind
-        if not kinds:
-            continue
-        for start in range(len(text) - size + 1):
+        kinds = _kinds_of_pieces(secrets, size)
+        for start, piece in _runs(text, size):
+            if piece not in kinds:
+                continue
             stop = start + size
-            kind = kinds.get(text[start:stop])
-            if kind and (size == _PIECE or _is_word(text, start, stop)):
-                yield SecretSpan(start, stop, kind)
+            if size == _PIECE or _is_word(text, start, stop):
+                yield SecretSpan(start, stop, kinds[piece])
+
+
+def _kinds_of_pieces(secrets: Sequence[Secret], size: int) -> dict[str, str]:
+    """Return the kind of each piece of this size; below six characters only a whole secret is a piece."""
+    kinds = dict[str, str]()
+    for secret in secrets:
+        value = secret.value[:_COMPARED]
+        if size in (_PIECE, len(value)):
+            for _, piece in _runs(value, size):
+                kinds[piece] = secret.kind
+    return kinds
+
+
+def _runs(text: str, size: int) -> Iterator[tuple[int, str]]:
+    """Yield each run of *size* characters of *text*, with its offset."""
+    for start in range(len(text) - size + 1):
+        yield start, text[start : start + size]
 
 
 def _is_word(text: str, start: int, stop: int) -> bool:
-    around = text[max(0, start - 1) : start] + text[stop : stop + 1]
-    return not any(map(str.isalnum, around))
+    before = text[:start][-1:]
+    after = text[stop:][:1]
+    return not (before.isalnum() or after.isalnum())
 
 
 def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     start = len(text) - len(text.lstrip("… "))
     end = len(text.rstrip("… "))
     for secret in secrets:
-        for size in range(_SHORTEST_PIECE, min(_PIECE, len(secret.value))):
-            if text.startswith(secret.value[-size:], start):
+        value = secret.value
+        shorter = range(_SHORTEST_PIECE, min(_PIECE, len(value)))
+        for size in shorter:
+            if text.startswith(value[-size:], start):
                 yield SecretSpan(start, start + size, secret.kind)
-            if text.endswith(secret.value[:size], 0, end):
+            if text.endswith(value[:size], 0, end):
                 yield SecretSpan(end - size, end, secret.kind)

@@ -66,7 +66,9 @@ def is_random(value: str) -> bool:
     if len(value) < _SHORTEST_KEY or not value.isascii():
         return False
     if value.isalpha():
-        if len(value) < _SHORTEST_KEY_OF_LETTERS or value.islower():
+        if len(value) < _SHORTEST_KEY_OF_LETTERS:
+            return False
+        if value.islower():
             return False
     elif not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
         return False
@@ -75,10 +77,13 @@ def is_random(value: str) -> bool:
 
 def is_surely_random(value: str) -> bool:
     """Return whether a machine must have made this: letters and digits alternate more often than in names."""
-    return is_random(value) and any(
-        len(run) <= _LONGEST_CHUNK * len(_CHUNK.findall(run)) or _HASH.fullmatch(run)
-        for run in _RUN.findall(value)
-    )
+    if not is_random(value):
+        return False
+    for run in _RUN.findall(value):
+        chunks = _CHUNK.findall(run)
+        if len(run) <= _LONGEST_CHUNK * len(chunks) or _HASH.fullmatch(run):
+            return True
+    return False
 
 
 def is_placeholder(value: str) -> bool:

@@ -47,11 +47,11 @@ class KeyRule(PatternRule):
 
     def may_find(self, runs: Runs) -> bool:
         """See `Rule.may_find`."""
-        return (
-            self.words <= runs.words
-            and (not self.head or self.head in runs.heads)
-            and compiled_hint(self.hint).search(runs.flat) is not None
-        )
+        if not self.words <= runs.words:
+            return False
+        if self.head and self.head not in runs.heads:
+            return False
+        return compiled_hint(self.hint).search(runs.flat) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,12 @@ def _hint_of(rest: str) -> str:
     while part := _PLAIN.match(rest, position):
         characters, count, is_open = part.groups()
         position = part.end()
-        if rest[position : position + 1] in ("?", "*", "|"):
+        if rest.startswith(("?", "*", "|"), position):
             break
-        hint += characters.lower() + (f"{{{count}}}" if count else "")
-        if is_open or rest[position : position + 1] == "+":
+        hint += characters.lower()
+        if count:
+            hint += f"{{{count}}}"
+        if is_open or rest.startswith("+", position):
             break
     return hint
 
@@ -114,8 +116,10 @@ def _words_of(before: str, name: str) -> tuple[frozenset[bytes], bytes]:
     if parts and name[0].isalnum() and before and before[-2:-1] != "\\":
         parts[0] = ""
     head = parts.pop() if name[-1].isalnum() else ""
+    if len(head) < HEAD_BYTES:
+        head = ""
     words = frozenset(part.encode() for part in parts if part)
-    return words, head[:HEAD_BYTES].encode() if len(head) >= HEAD_BYTES else b""
+    return words, head[:HEAD_BYTES].encode()
 
 
 VENDOR_KEYS = tuple(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice, pairwise
-from typing import Final
 
 from memory_context.text.lines import lines_of
 from memory_context.text.ranges import Span
@@ -21,7 +20,7 @@ from memory_context.text.rows.rows_under_columns import (
 
 TRIED = 50
 LEAST_CAPITALS = 0.6
-LISTING: Final = ("mode", "links", "owner", "group", "size", "modified", "name")
+LISTING = ("mode", "links", "owner", "group", "size", "modified", "name")
 # A line of `ls -l`. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
     r"(?P<mode>[-dlcbps][-rwxsStT]{9}[.+@]?) +(?P<links>\d+) +(?P<owner>\S+) +(?P<group>\S+) +"
@@ -62,22 +61,28 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     """
     head = lines[0]
     words = list(_WORD.finditer(head))
-    if not 2 <= len(words) <= MOST_COLUMNS or _NOT_IN_NAMES.search(head):
+    if not 2 <= len(words) <= MOST_COLUMNS:
+        return None
+    if _NOT_IN_NAMES.search(head):
         return None
     if _has_more_than_rows(text):
         return None
     rows = partial(_lines_below, text)
-    starts = _starts_of_columns(words, rows) if "  " in head else []
+    starts = list[int]()
+    if "  " in head:
+        starts = _starts_of_columns(words, rows)
+    width = 0
     # Cutting at every blank may give more columns: a cell that is longer than its name can fill the gap after it.
-    width = _columns_of_words(head, words, rows) if len(starts) < len(words) else 0
+    if len(starts) < len(words):
+        width = _columns_of_words(head, words, rows)
     if starts and len(starts) >= width:
         columns = column_names(sliced(head, starts))
         return TextTable(columns, lambda: (sliced(row, starts) for row in rows()), "the columns")
     if width < 2:
         return None
-    names = [word[0] for word in words]
-    columns = column_names([*names[: width - 1], " ".join(names[width - 1 :])])
     cells = partial(str.split, maxsplit=width - 1)
+    *names, last = cells(head)
+    columns = column_names([*names, " ".join(last.split())])
     return TextTable(columns, lambda: evened(map(cells, rows()), width), "the columns")
 
 
@@ -89,23 +94,26 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     filled = _filled_places(rows())
     starts = [0]
     # Rows may have numbers or names of their own, to the left of the first name.
-    gaps = _gaps((0, words[0].start()), filled)
-    if gaps and any(filled[: gaps[0][0]]):
-        starts.append(gaps[0][0])
-    ends = [*(word.start() for word in words[2:]), len(filled)]
+    before = _gaps(0, words[0].start(), filled)
+    if before and any(filled[: before[0][0]]):
+        starts.append(before[0][0])
+    ends = [word.start() for word in words[2:]]
+    ends.append(len(filled))
     for (word, following), stop in zip(pairwise(words), ends, strict=True):
-        end, start = word.end(), following.start()
-        gaps = _gaps((end, start), filled)
+        end = word.end()
+        start = following.start()
         is_far = start - end > 1
+        gaps = _gaps(end, start, filled)
         if not gaps:
             if is_far:
                 return []
             continue
+        has_cells = any(filled[starts[-1] : end]) and any(filled[start:stop])
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
-        if is_far or (any(filled[starts[-1] : end]) and any(filled[start:stop])):
+        if is_far or has_cells:
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            widest = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))
-            starts.append(widest[0])
+            widest, _ = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))
+            starts.append(widest)
     if len(starts) == 1:
         return []
     return starts
@@ -115,18 +123,19 @@ def _filled_places(rows: Iterable[str]) -> bytearray:
     """Return for each position in a line whether any row has a character other than a blank there."""
     filled = bytearray()
     for row in rows:
-        filled.extend(bytes(max(0, len(row) - len(filled))))
+        filled = filled.ljust(len(row), b"\0")
         for word in _WORD.finditer(row):
             filled[word.start() : word.end()] = b"\1" * len(word[0])
     return filled
 
 
-def _gaps(between: Span, filled: bytearray) -> list[Span]:
-    """Return the runs of positions in the span *between* two words that are blank in all lines."""
+def _gaps(place: int, stop: int, filled: bytearray) -> list[Span]:
+    """Return the runs of positions from *place* to *stop*, between two words, that are blank in all lines."""
     gaps = list[Span]()
-    place, stop = between
-    for is_filled, run in groupby(filled[place:stop].ljust(stop - place, b"\0")):
-        start, place = place, place + len(list(run))
+    between = filled[place:stop].ljust(stop - place, b"\0")
+    for is_filled, run in groupby(between):
+        start = place
+        place += len(list(run))
         if not is_filled:
             gaps.append((start, place))
     return gaps
@@ -151,15 +160,19 @@ def _columns_of_words(
     is_aligned = "  " in head
     with_digits = set(range(width - 1))
     for row in rows():
-        for number, word in enumerate(islice(_WORD.finditer(row), width - 1)):
-            if not any(map(str.isdigit, word[0])):
+        cells = islice(_WORD.finditer(row), width - 1)
+        for number, cell in enumerate(cells):
+            if not any(map(str.isdigit, cell[0])):
                 with_digits.discard(number)
-            if is_aligned:
-                is_left = number > 0 and word.end() <= words[number - 1].end()
-                is_right = word.start() >= words[number + 1].start()
-                if is_left or is_right:
-                    return 0
-    return width if with_digits else 0
+            if not is_aligned:
+                continue
+            is_left = number > 0 and cell.end() <= words[number - 1].end()
+            is_right = cell.start() >= words[number + 1].start()
+            if is_left or is_right:
+                return 0
+    if with_digits:
+        return width
+    return 0
 
 
 def _lines_below(text: str) -> Iterator[str]:
@@ -174,10 +187,11 @@ def _has_more_than_rows(text: str) -> bool:
     lines = lines_of(text.strip("\n"))
     names = next(lines, "")
     for line in lines:
-        if line == names:
-            return True
         if not line.strip():
             is_below_blank = True
-        elif (is_below_blank and not _SIZE.fullmatch(line)) or not line.strip(" ."):
+            continue
+        if line == names or not line.strip(" ."):
+            return True
+        if is_below_blank and not _SIZE.fullmatch(line):
             return True
     return False

@@ -40,7 +40,9 @@ def configuration_table(text: str) -> TextTable | None:
         table = records_in(value, "YAML")
     if table and _are_records(table):
         return table
-    return pairs_of(value) if is_object(value) else None
+    if is_object(value):
+        return pairs_of(value)
+    return None
 
 
 def _are_records(table: TextTable) -> bool:
@@ -49,16 +51,20 @@ def _are_records(table: TextTable) -> bool:
     A service with one port is not a table of ports, and a person's notes, ``- Ann: at noon``, are not records.
     """
     rows = list(table.rows())
-    filled = [sum(1 for row in rows if row[number]) for number in range(len(table.columns))]
+    if len(rows) < 2:
+        return False
+    filled = [sum(map(bool, cells)) for cells in zip(*rows, strict=True)]
     if table.columns[:1] == (KEY,):
         del filled[0]
-    return len(rows) > 1 and 2 * max(filled, default=0) >= len(rows)
+    return 2 * max(filled, default=0) >= len(rows)
 
 
 def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
     """Return the value of a text of YAML, several documents as a list; None for other texts."""
     documents = yaml_documents(text)
-    return documents[0] if len(documents) == 1 else documents or None
+    if len(documents) == 1:
+        return documents[0]
+    return documents or None
 
 
 def yaml_documents(text: str) -> list[Any]:
@@ -67,14 +73,18 @@ def yaml_documents(text: str) -> list[Any]:
     Plain lines of names and values without any nesting are not taken for YAML. Neither is a text with an alias, with a
     name that occurs twice in one object, or with a list of both objects and texts.
     """
-    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text):
+    if len(text) > REPR_AT_MOST:
+        return []
+    if not _BEGINS_YAML.match(text):
         return []
     try:
         documents = list(yaml.load_all(text, _TextLoader))
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     said = [document for document in documents if document is not None]
-    return said if all(map(_is_nested, said)) else []
+    if not all(map(_is_nested, said)):
+        return []
+    return said
 
 
 class _TextLoader(BaseLoader):
@@ -89,7 +99,9 @@ def _value_of(loader: Any, node: Node) -> Any:  # noqa: ANN401 - the loader has 
 
 
 def _text_of(_loader: _TextLoader, node: ScalarNode) -> str | None:
-    return None if not node.style and node.value in _NULLS else node.value.rstrip("\n")
+    if node.value in _NULLS and not node.style:
+        return None
+    return str(node.value).rstrip("\n")
 
 
 def _object_of(loader: _TextLoader, node: MappingNode) -> JsonObject:
@@ -118,6 +130,6 @@ _TextLoader.add_constructor("tag:yaml.org,2002:map", _object_of)
 
 def _is_nested(value: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Return whether a value is a list, or an object that holds a list or another object."""
-    return is_list(value) or (
-        is_object(value) and any(is_list(one) or is_object(one) for one in value.values())
-    )
+    if is_object(value):
+        return any(is_list(one) or is_object(one) for one in value.values())
+    return is_list(value)

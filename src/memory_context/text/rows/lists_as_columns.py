@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 from memory_context.model.json_object import JsonObject
@@ -18,12 +19,14 @@ def records_by_columns(value: Any) -> list[JsonObject]:  # noqa: ANN401 - whatev
     if not is_object(value):
         return []
     lists = {key: member for key, member in value.items() if is_list(member)}
-    if any(isinstance(member, dict | list) for members in lists.values() for member in members):
-        return []
+    for item in chain.from_iterable(lists.values()):
+        if is_object(item) or is_list(item):
+            return []
     lengths = Counter(map(len, lists.values()))
     length = max((length for length, count in lengths.items() if count > 1), default=0)
     columns = {key: members for key, members in lists.items() if len(members) == length}
     # With a name, an id and an owner beside them, two tags and two ports are fields of one record.
     if length <= len(value) - len(columns):
         return []
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

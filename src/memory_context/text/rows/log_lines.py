@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
 from memory_context.text.lines import lines_of
 from memory_context.text.log_levels import LEVELS
+from memory_context.text.query.dates_and_times import MONTHS
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
-COLUMNS: Final = ("line", "time", "level", "source", "message")
-_MONTHS: Final = (
-    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
-    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-)
+COLUMNS = ("line", "time", "level", "source", "message")
 # 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.
 _STAMP = re.compile(
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
@@ -38,7 +34,7 @@ _ACCESS = re.compile(
 )
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.
-_NAMES_OF_PAIRS: Final = (
+_NAMES_OF_PAIRS = (
     ("time", "ts", "timestamp", "t"),
     ("level", "lvl", "severity"),
     ("logger", "source", "component", "caller", "service", "module"),
@@ -50,44 +46,50 @@ def log_table(text: str) -> TextTable:
 
     Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts; in syslog without a year.
     """
-    return TextTable(COLUMNS, lambda: _rows(text), "the log")
 
+    def rows() -> Iterator[Row]:
+        for number, line in enumerate(lines_of(text), 1):
+            if line.strip():
+                yield [number, *_parts(line)]
 
-def _rows(text: str) -> Iterator[Row]:
-    for number, line in enumerate(lines_of(text), 1):
-        if line and not line.isspace():
-            yield [number, *_parts(line)]
+    return TextTable(COLUMNS, rows, "the log")
 
 
 def _parts(line: str) -> list[str | None]:
     """Return the time, level, source and message of a line."""
     if match := _SYSLOG.match(line):
+        time = f"{_day(match)} {match['clock']}"
         level, message = _split_level(match["message"])
-        return [f"{_day(match)} {match['clock']}", level, match["source"], message]
+        return [time, level, match["source"], message]
     if match := _ACCESS.match(line):
         time = f"{match['year']}-{_day(match)} {match['clock']}{_zone(match)}"
         return [time, None, match["source"], match["message"]]
     if line.lstrip().startswith(("time=", "ts=", "level=", "lvl=", "timestamp=")):
         return _of_pairs(line)
-    stamp = _STAMP.match(line)
-    rest = line[stamp.end() :] if stamp else line
+    stamped_at = None
+    rest = line
+    if stamp := _STAMP.match(line):
+        stamped_at = _time(stamp)
+        rest = line[stamp.end() :]
     level, rest = _split_level(rest)
-    if stamp is None and level is None:
+    if stamped_at is None and level is None:
         return [None, None, None, line]
     source, rest = _split_source(rest)
     if level is None:
         level, rest = _split_level(rest)
         if level and source is None:
             source, rest = _split_source(rest)
-    return [_time(stamp), level, source, rest]
+    return [stamped_at, level, source, rest]
 
 
 def _day(match: re.Match[str]) -> str:
     """Return the month and day as ``01-31``; 00 for an unknown month."""
+    name = match["month"].lower()
     month = 0
-    if match["month"] in _MONTHS:
-        month = _MONTHS.index(match["month"]) + 1
-    return f"{month:02}-{int(match['day']):02}"
+    if name in MONTHS:
+        month = MONTHS.index(name) + 1
+    day = int(match["day"])
+    return f"{month:02}-{day:02}"
 
 
 def _split_level(text: str) -> tuple[str | None, str]:
@@ -104,9 +106,7 @@ def _split_source(text: str) -> tuple[str | None, str]:
     return match["thread"] or match["name"], text[match.end() :]
 
 
-def _time(stamp: re.Match[str] | None) -> str | None:
-    if stamp is None:
-        return None
+def _time(stamp: re.Match[str]) -> str:
     day = (stamp["day"] or "").replace("/", "-")
     clock = stamp["clock"].replace(",", ".")
     return f"{day} {clock}{_zone(stamp)}".strip()
@@ -116,7 +116,7 @@ def _zone(match: re.Match[str]) -> str:
     """Return the time zone as SQLite's date functions read it: Z or +01:00; empty if there is none."""
     zone = (match["zone"] or "").replace("UTC", "Z")
     if len(zone) == len("+0100"):
-        return f"{zone[:-2]}:{zone[-2:]}"
+        return f"{zone[:3]}:{zone[3:]}"
     return zone
 
 
@@ -128,10 +128,11 @@ def _of_pairs(line: str) -> list[str | None]:
         name = next(filter(pairs.__contains__, names), "")
         parts.append(pairs.pop(name, None))
     time, level, source = parts
-    if time:
-        time = _time(_STAMP.match(time)) or time
+    if time and (stamp := _STAMP.match(time)):
+        time = _time(stamp)
     if level:
         level = level.upper()
-    words = pairs.pop("msg", None) or pairs.pop("message", None) or ""
-    rest = " ".join(f"{name}={value}" for name, value in pairs.items())
-    return [time, level, source, f"{words} {rest}".strip()]
+    words = pairs.pop("msg", "") or pairs.pop("message", "")
+    rest = [f"{name}={value}" for name, value in pairs.items()]
+    message = " ".join([words, *rest])
+    return [time, level, source, message.strip()]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 from operator import eq
+from typing import TypeAlias
 
 from memory_context.text.query.numbers_and_missing_values import is_filled
 
+Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
@@ -25,27 +27,30 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def has_names(rows: Sequence[Sequence[str]]) -> bool:
+def has_names(rows: Rows) -> bool:
     """Return whether the first row holds the names of the columns.
 
     It does if it has no number and does not look like the rows below, or if it has a series of numbers and no other row
     has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
     ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``.
     """
-    if any(map(is_number, rows[0])):
-        return _has_series(rows[0]) and not any(map(_has_series, rows[1:SAMPLED]))
+    names, *below = rows[:SAMPLED]
+    if any(map(is_number, names)):
+        return _has_series(names) and not any(map(_has_series, below))
     return names_numbers(rows) or not _is_like_those_below(rows)
 
 
-def names_numbers(rows: Sequence[Sequence[str]]) -> bool:
+def names_numbers(rows: Rows) -> bool:
     """Return whether some text in the first row has only numbers below it."""
-    return any(
-        below and not is_number(first) and all(map(is_number, below))
-        for first, below in _columns(rows)
-    )
+    for first, below in _columns(rows):
+        if is_number(first) or not below:
+            continue
+        if all(map(is_number, below)):
+            return True
+    return False
 
 
-def names_another_table(rows: Sequence[Sequence[str]], above: Sequence[Sequence[str]]) -> bool:
+def names_another_table(rows: Rows, above: Rows) -> bool:
     """Return whether the first of the rows after a blank line holds the names of another table than *above*.
 
     It does if each of its cells is a text, and one of them has numbers below it, or the same name at the same place
@@ -53,30 +58,35 @@ def names_another_table(rows: Sequence[Sequence[str]], above: Sequence[Sequence[
     """
     if not rows:
         return False
-    names = rows[0]
-    if any(map(is_number, names)) or not all(map(is_filled, names)):
+    names, *below = rows
+    if any(map(is_number, names)):
+        return False
+    if not all(map(is_filled, names)):
         return False
     if names_numbers(rows) or any(map(eq, names, above[0])):
         return True
-    if len(rows) == 1 or any(map(is_number, chain(*rows))):
+    if not below or any(map(is_number, chain(*below))):
         return False
     return names_numbers([names, *above[1:]])
 
 
-def _is_like_those_below(rows: Sequence[Sequence[str]]) -> bool:
+def _is_like_those_below(rows: Rows) -> bool:
     """Return whether some text with digits in the first row has the same shape as at least half of those below it."""
     for first, below in _columns(rows):
         shape = _shape(first)
-        shapes = list(map(_shape, below))
-        if "0" in shape and shapes and 2 * shapes.count(shape) >= len(shapes):
+        if "0" not in shape or not below:
+            continue
+        alike = sum(1 for cell in below if _shape(cell) == shape)
+        if 2 * alike >= len(below):
             return True
     return False
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
     """Yield the first cell of each column, and the cells below it that are not blank."""
-    for index, first in enumerate(rows[0]):
-        cells = [row[index] for row in rows[1:SAMPLED] if index < len(row)]
+    names, *others = rows[:SAMPLED]
+    for index, first in enumerate(names):
+        cells = (row[index] for row in others if index < len(row))
         yield first, list(filter(str.strip, cells))
 
 
@@ -86,7 +96,9 @@ def _shape(cell: str) -> str:
     A text that begins with digits is not a name, so its words may differ: ``3 days`` and ``2 hours`` have one shape.
     """
     shape = _DIGITS.sub("0", cell.strip())
-    return _WORD.sub("a", shape) if shape.startswith("0") else shape
+    if shape.startswith("0"):
+        return _WORD.sub("a", shape)
+    return shape
 
 
 def _has_series(row: Sequence[str]) -> bool:
@@ -99,5 +111,5 @@ def _has_series(row: Sequence[str]) -> bool:
         return numbers == sorted(set(numbers))
     if len(numbers) < SHORTEST_COUNT:
         return False
-    first = 0 if numbers[0] == "0" else 1
-    return numbers == [str(first + index) for index in range(len(numbers))]
+    counting = count(0 if numbers[0] == "0" else 1)
+    return all(map(eq, numbers, map(str, counting)))

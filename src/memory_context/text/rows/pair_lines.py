@@ -33,20 +33,25 @@ def pair_table(text: str) -> TextTable | None:
     names = Counter[str]()
     count = width = 0
     for line in _lines(text, skipped):
-        if line is None or (count and len(line.words) != width):
+        if line is None:
+            return None
+        if count == 0:
+            width = len(line.words)
+        if len(line.words) != width:
             return None
         count += 1
-        width = len(line.words)
         names.update(line.pairs.keys())
-    in_all = [name for name, number in names.items() if number == count]
-    if count < 2 or len(in_all) < LEAST_PAIRS:
+    in_all = sum(1 for number in names.values() if number == count)
+    if count < 2 or in_all < LEAST_PAIRS:
         return None
 
     def rows() -> Iterator[Row]:
         for line in filter(None, _lines(text, skipped)):
-            yield [*line.words, *(line.pairs.get(name) or None for name in names)]
+            values = (line.pairs.get(name) or None for name in names)
+            yield [*line.words, *values]
 
-    return TextTable(column_names([*[""] * width, *names]), rows, "the lines")
+    unnamed = [""] * width
+    return TextTable(column_names([*unnamed, *names]), rows, "the lines")
 
 
 def _lines(text: str, skipped: int) -> Iterator[_WordsAndPairs | None]:
@@ -59,9 +64,12 @@ def _read(line: str) -> _WordsAndPairs | None:
     found = _PAIR.search(line)
     if found is None:
         return None
-    start = found.start()
-    pairs = _PAIR.findall(line, start)
-    if len(pairs) < LEAST_PAIRS or _PAIR.sub("", line[start:]).strip():
+    before = line[: found.start()]
+    behind = line[found.start() :]
+    pairs = _PAIR.findall(behind)
+    if len(pairs) < LEAST_PAIRS:
+        return None
+    if _PAIR.sub("", behind).strip():
         return None
     values = {name: value.strip('"') for name, value in pairs}
-    return _WordsAndPairs(line[:start].split(), values)
+    return _WordsAndPairs(before.split(), values)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Final
+from typing import TypeAlias
 
 from memory_context.text.lines import lines_of
 from memory_context.text.rows.configuration_values import configuration_table
@@ -19,8 +19,10 @@ from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 
-HEADING: Final = "heading"
-TEXT: Final = "text"
+_Match: TypeAlias = re.Match[str]
+
+HEADING = "heading"
+TEXT = "text"
 MOST_COLUMNS = 200
 # A line of this length may have been wrapped, so that the next line continues it.
 LONG_LINE = 60
@@ -53,8 +55,8 @@ class _FieldLine:
     """A line, the match if it is a field, and the match of the next line if that is one."""
 
     text: str
-    field: re.Match[str] | None
-    below: re.Match[str] | None
+    field: _Match | None
+    below: _Match | None
 
 
 @dataclass(slots=True)
@@ -148,6 +150,9 @@ def record_table(text: str) -> TextTable | None:
     if len(recurring) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
 
+    first = [HEADING] if has_headings else []
+    last = [TEXT] if has_texts else []
+
     def rows() -> Iterator[Row]:
         """Yield a row for each record."""
         for block in _blocks(text, form):
@@ -158,8 +163,6 @@ def record_table(text: str) -> TextTable | None:
                 row.append("\n".join(block.text) or None)
             yield row
 
-    first = [HEADING] if has_headings else []
-    last = [TEXT] if has_texts else []
     return TextTable(column_names([*first, *names, *last]), rows, "the records")
 
 
@@ -174,12 +177,13 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
 
 def _read(text: str) -> Iterator[_FieldLine]:
     """Yield the lines, each with the field in it and in the line below."""
-    after_last: tuple[str, re.Match[str] | None] = "", None
-    for (line, match), (_, below) in pairwise(chain(map(_matched, lines_of(text)), [after_last])):
+    after_last: tuple[str, _Match | None] = "", None
+    lines = chain(map(_matched, lines_of(text)), [after_last])
+    for (line, match), (_, below) in pairwise(lines):
         yield _FieldLine(line, match, below)
 
 
-def _matched(line: str) -> tuple[str, re.Match[str] | None]:
+def _matched(line: str) -> tuple[str, _Match | None]:
     """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
     line = _COMMIT.sub("commit: ", line)
     # Most lines of prose have neither sign, and need not be matched.
@@ -191,24 +195,26 @@ def _matched(line: str) -> tuple[str, re.Match[str] | None]:
 def _form_of(text: str) -> _Form:
     """Return the form of a text's records."""
     openers = Counter[str]()
-    indent, sign = -1, ""
+    indent = -1
+    sign = ""
     has_sections = False
     is_first = True
     for line in _read(text):
         match = line.field
-        if match and not _is_heading(line, is_first=is_first):
+        is_heading = _is_heading(line, is_first=is_first)
+        if match and not is_heading:
+            depth = len(match["indent"])
             if indent < 0:
-                indent, sign = len(match["indent"]), match["sign"][0]
-            if is_first and len(match["indent"]) <= indent:
+                indent = depth
+                sign = match["sign"][0]
+            if is_first and depth <= indent:
                 openers[_name_of(match)] += 1
             is_first = False
-            continue
-        if _SECTION.fullmatch(line.text):
+        elif _SECTION.fullmatch(line.text):
             is_first = has_sections = True
-        elif _ends_block(line.text) or _TITLE.fullmatch(line.text):
-            is_first = True
         else:
-            is_first = _is_heading(line, is_first=is_first)
+            is_title = _TITLE.fullmatch(line.text) is not None
+            is_first = is_heading or is_title or _ends_block(line.text)
     opener = max(openers, key=openers.__getitem__, default="")
     if openers[opener] < 2:
         opener = ""
@@ -218,7 +224,8 @@ def _form_of(text: str) -> _Form:
 def _blocks(text: str, form: _Form) -> Iterator[_Block]:
     """Yield the records; text before the first field belongs to none."""
     block = _Block()
-    is_first, is_below_rule = True, False
+    is_first = True
+    is_below_rule = False
     for line in _read(text):
         if _ends_block(line.text):
             is_first = True
@@ -226,18 +233,19 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
             continue
         heading = _heading_in(line, form, block, is_first=is_first)
         match = _field_in(line, form, block)
+        begun = None
         if heading is not None:
-            if block.fields:
-                yield block
-            block = _with_heading(heading)
+            begun = _with_heading(heading)
+            match = None
         elif match and (is_below_rule or _begins_record(match, block, form, is_first=is_first)):
+            begun = _Block(block.heading)
+        if begun:
             if block.fields:
                 yield block
-            block = _Block(block.heading)
+            block = begun
+        if match and not block.has_body:
             _add_field(block, match)
-        elif match and not block.has_body:
-            _add_field(block, match)
-        elif not _COMMENT.match(line.text):
+        elif begun is None and not _COMMENT.match(line.text):
             _continue(block, line.text, is_first=is_first)
         is_first = is_below_rule = False
     if block.fields:
@@ -254,7 +262,8 @@ def _ends_block(line: str) -> bool:
 
 def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
     """Return whether a line is a heading without marks: a title, or a numbered name, right above the fields of a record."""
-    match, below = line.field, line.below
+    match = line.field
+    below = line.below
     if below is None or not line.text.strip():
         return False
     if match is None:
@@ -274,14 +283,18 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
         title = _TITLE.fullmatch(line.text)
     # In the body of a record without a heading, titles belong to the body.
     if title and not (block.has_body and block.heading is None):
-        return str(next(filter(None, title.groups()))).strip()
+        return title[title.lastindex or 0].strip()
     # A heading without marks must be right above the opener.
-    if line.below is None or _name_of(line.below) != form.opener:
+    if line.below is None:
         return None
-    return line.text.strip() if _is_heading(line, is_first=is_first) else None
+    if _name_of(line.below) != form.opener:
+        return None
+    if _is_heading(line, is_first=is_first):
+        return line.text.strip()
+    return None
 
 
-def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | None:
+def _field_in(line: _FieldLine, form: _Form, block: _Block) -> _Match | None:
     """Return the match of a line that is a field; None if it is none, or continues the value above.
 
     A continuation is indented by one more blank, as in mails, or is indented and has the other sign: an equals sign
@@ -291,12 +304,14 @@ def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | N
     if match is None or not block.last:
         return match
     deeper = len(match["indent"]) - block.indent
-    if deeper == 1 or (deeper > 0 and match["sign"][0] != form.sign):
+    if deeper == 1:
+        return None
+    if deeper > 0 and match["sign"][0] != form.sign:
         return None
     return match
 
 
-def _begins_record(match: re.Match[str], block: _Block, form: _Form, *, is_first: bool) -> bool:
+def _begins_record(match: _Match, block: _Block, form: _Form, *, is_first: bool) -> bool:
     """Return whether a field is the first of the next record."""
     if len(match["indent"]) > form.indent:
         return False
@@ -312,11 +327,11 @@ def _begins_record(match: re.Match[str], block: _Block, form: _Form, *, is_first
     return is_there or not (form.opener or block.heading)
 
 
-def _name_of(match: re.Match[str]) -> str:
+def _name_of(match: _Match) -> str:
     return match["name"].strip()
 
 
-def _add_field(block: _Block, match: re.Match[str]) -> None:
+def _add_field(block: _Block, match: _Match) -> None:
     block.add(_name_of(match), _plain(match["value"]))
     block.indent = len(match["indent"])
 
@@ -351,6 +366,7 @@ def _continue(block: _Block, line: str, *, is_first: bool) -> None:
 def _plain(value: str) -> str:
     """Return a value without the blanks, quotes and Markdown marks around it."""
     value = value.strip().removesuffix("**").strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
-        return value[1:-1]
+    for quote in "\"'`":
+        if len(value) > 1 and value.startswith(quote) and value.endswith(quote):
+            return value[1:-1]
     return value

@@ -46,10 +46,12 @@ def table_of(text: str, *, is_answer: bool = False) -> TextTable:
     if is_answer:
         return answer_table(text)
     text = text.replace("\r\n", "\n")
-    table = _rows_in(text)
-    if table is None:
-        table = TextTable(("line", "text"), lambda: _lines(text), "the lines")
-    return table
+
+    def lines() -> Iterator[Row]:
+        for number, line in enumerate(lines_of(text), 1):
+            yield [number, line]
+
+    return _rows_in(text) or TextTable(("line", "text"), lines, "the lines")
 
 
 def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
@@ -72,7 +74,8 @@ def _of_other_text(text: str) -> TextTable | None:
     """Return the rows of a text that is not JSON, read as the kind of text that it is described as."""
     head = text
     if len(text) > HEAD:
-        head = text[: text.rfind("\n", 0, HEAD) + 1] or text[:HEAD]
+        last_line = text.rfind("\n", 0, HEAD) + 1
+        head = text[: last_line or HEAD]
     match identify(head).kind:
         case Kind.LOG:
             return log_table(text)
@@ -92,10 +95,6 @@ def _of_other_text(text: str) -> TextTable | None:
             )
         case _:
             return markdown_table(text)
-
-
-def _lines(text: str) -> Iterator[Row]:
-    return ([number, line] for number, line in enumerate(lines_of(text), 1))
 
 
 def _of_objects(text: str) -> TextTable | None:

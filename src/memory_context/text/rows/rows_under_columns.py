@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from memory_context.exceptions import InvalidSelectionError
@@ -37,11 +38,14 @@ class TextTable:
 
 def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
     """Yield rows of `width` cells: missing cells are None, and surplus ones are joined to the last."""
+    last = width - 1
     for row in rows:
         if len(row) > width:
-            yield [*row[: width - 1], joint.join(row[width - 1 :])]
+            surplus = joint.join(row[last:])
+            yield [*row[:last], surplus]
         else:
-            yield [*row, *[None] * (width - len(row))]
+            missing = width - len(row)
+            yield row + [None] * missing
 
 
 def with_nulls(row: Row) -> Row:
@@ -53,8 +57,11 @@ def with_nulls(row: Row) -> Row:
 
 def sliced(line: str, starts: list[int]) -> Row:
     """Return the cells of a line that begin at *starts*, each up to the next start; None for an empty cell."""
-    ends = [*starts[1:], len(line)]
-    return [line[start:end].strip() or None for start, end in zip(starts, ends, strict=True)]
+    cells: Row = []
+    for start, end in pairwise([*starts, len(line)]):
+        cell = line[start:end].strip()
+        cells.append(cell or None)
+    return cells
 
 
 def column_names(names: Sequence[str | None]) -> tuple[str, ...]:
@@ -66,9 +73,10 @@ def column_names(names: Sequence[str | None]) -> tuple[str, ...]:
     taken = set[str]()
     unique = list[str]()
     for number, name in enumerate(names, 1):
-        plain = _CONTROLS.sub(" ", str(name or "")).strip() or f"column{number}"
+        plain = _CONTROLS.sub(" ", str(name or "")).strip()
+        plain = plain or f"column{number}"
         while plain.lower() in taken:
-            plain = f"{plain}_{number}"
+            plain += f"_{number}"
         taken.add(plain.lower())
         unique.append(plain)
     return tuple(unique)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise, takewhile
-from typing import Final
 
 from memory_context.text.lines import line_end, line_start, lines_of
 from memory_context.text.rows.rows_under_columns import (
@@ -20,33 +19,33 @@ from memory_context.text.rows.rows_under_columns import (
 LINES_TRIED = 6
 LINES_OF_NAMES = 4
 # Below the names: the types of DuckDB and polars, and the hyphens that polars writes above the types.
-_TYPE: Final = re.compile(
+_TYPE = re.compile(
     r"(?:u?(?:tiny|small|big|huge)?int(?:eger|8|16|32|64|128)?|[iuf](?:8|16|32|64|128)|varchar|str|string|double|float"
     r"|bool(?:ean)?|date|time|timestamp|datetime|interval|duration|uuid|blob|binary|json|bit|cat|object|null"
     r"|(?:decimal|struct|map|enum|timestamp|datetime|duration|list)[\[( ].*|.*\[\]|-+)"
 )
 # The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
 # them. The corners and crossings of frames are contiguous in Unicode.
-_RULE: Final = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
+_RULE = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
 # Only that of Markdown, which has at least one bar.
-DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
-_FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
-_BARS: Final = "|│║┃┆"
+DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
+_FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
+_BARS = "|│║┃┆"
 # What the line of hyphens begins with, below another line.
-_MAY_BE_RULE: Final = re.compile(r"(?<=\n)[ \t]*+\|?[ \t]*+:?-")
-_DOTS: Final = ("..", "·", "⋮", "…")
+_MAY_BE_RULE = re.compile(r"(?<=\n)[ \t]*+\|?[ \t]*+:?-")
+_DOTS = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
-_LEFT_OUT: Final = re.compile(
+_LEFT_OUT = re.compile(
     rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
 )
 # A rule with one of these ends all columns: below it is the foot, or nothing.
-_ENDS_COLUMNS: Final = re.compile("[┴┷┻╧╩]")
-_BAR: Final = re.compile(rf"(?<!\\)[{_BARS}]")
-_MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
+_ENDS_COLUMNS = re.compile("[┴┷┻╧╩]")
+_BAR = re.compile(rf"(?<!\\)[{_BARS}]")
+_MARKDOWN_BAR = re.compile(r"(?<!\\)\|")
 # A rule that begins with one of these is the top of a frame, and the names are below it.
-_CORNERS: Final = ("+", "┌", "╭", "╒", "╔", "┏")
-_DASHES: Final = re.compile(r"[-=─━═]{2,}")
-_CROSSING: Final = re.compile("[+|┌-╋║-╰]")
+_CORNERS = ("+", "┌", "╭", "╒", "╔", "┏")
+_DASHES = re.compile(r"[-=─━═]{2,}")
+_CROSSING = re.compile("[+|┌-╋║-╰]")
 
 
 def ruled_table(text: str) -> TextTable | None:
@@ -77,8 +76,10 @@ def ruled_table(text: str) -> TextTable | None:
             if not _are_types(header[1:]):
                 return None
             below += len(header)
-    read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
-    table = read(text, names, below, rule)
+    if _BAR.search(names.lstrip(_BARS)):
+        table = _between_bars(text, names, below, rule)
+    else:
+        table = _below_dashes(text, names, below, rule)
     if len(table.columns) < 2:
         return None
     return table
@@ -102,8 +103,11 @@ def _markdown_rules(text: str) -> Iterator[int]:
         start = match.start()
         names = line_start(text, start - 1)
         before = line_start(text, max(0, names - 1))
-        is_second = "|" in text[names:start] and "|" not in text[before:names]
-        if is_second and DELIMITER_ROW.fullmatch(text, start, line_end(text, start)):
+        if "|" not in text[names:start]:
+            continue
+        if "|" in text[before:names]:
+            continue
+        if DELIMITER_ROW.fullmatch(text, start, line_end(text, start)):
             yield start
 
 
@@ -113,8 +117,11 @@ def _is_no_rule(line: str) -> bool:
 
 def _are_types(lines: Iterable[str]) -> bool:
     """Return whether the lines below the names hold types only."""
-    cells = [cell for line in lines for cell in _cells(line, _BAR, is_framed=True)]
-    return all(map(_TYPE.fullmatch, cells))
+    for line in lines:
+        cells = _cells(line, _BAR, is_framed=True)
+        if not all(map(_TYPE.fullmatch, cells)):
+            return False
+    return True
 
 
 def markdown_table(text: str) -> TextTable | None:
@@ -135,20 +142,18 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
     bar = _BAR if rule else _MARKDOWN_BAR
     is_framed = names.lstrip().startswith(tuple(_BARS))
     columns = _cells(names, bar, is_framed=is_framed)
-    edges = [match.start() for match in _CROSSING.finditer(rule)]
-    if not is_framed:
-        edges = [-1, *edges]
+    crossings = [match.start() for match in _CROSSING.finditer(rule)]
 
     def cells_of(line: str) -> Row:
         """Return the cells of a line."""
         cells = _cells(line, bar, is_framed=is_framed)
         # If a cell holds a bar, the rule shows where the cells begin.
-        if rule and len(cells) > len(columns) and _has_bars_at(line, edges):
-            bounds = list(edges)
-            if not is_framed:
-                bounds.append(len(line))
-            return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
-        return cells
+        if not rule or len(cells) <= len(columns) or not _has_bars_at(line, crossings):
+            return cells
+        bounds = crossings
+        if not is_framed:
+            bounds = [-1, *crossings, len(line)]
+        return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
 
     def rows() -> Iterator[Row]:
         """Yield the rows below the names, each as long as these."""
@@ -178,9 +183,9 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     return cells
 
 
-def _has_bars_at(line: str, edges: list[int]) -> bool:
+def _has_bars_at(line: str, crossings: list[int]) -> bool:
     """Return whether a line has bars at the crossings of the rule; it does not if it holds wide characters."""
-    return all(edge < len(line) and line[edge] in _BARS for edge in edges if edge >= 0)
+    return all(line.startswith(tuple(_BARS), place) for place in crossings)
 
 
 def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
@@ -192,7 +197,7 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return
-            cells = [cell and cell.strip(f" {_BARS}") for cell in sliced(line, starts)]
-            yield with_nulls(cells)
+            cells = sliced(line, starts)
+            yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])
 
     return TextTable(column_names(sliced(names, starts)), rows, "the table")

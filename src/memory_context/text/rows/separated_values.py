@@ -8,9 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import groupby, islice
-from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
@@ -30,13 +28,13 @@ from memory_context.text.rows.rows_under_columns import (
 
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
-DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
+DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_CELLS = 2
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_MILLISECONDS: Final = re.compile(r"\d{3}\b.*\s\S")
+_MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -46,29 +44,47 @@ def separated_table(text: str) -> TextTable | None:
     The first row holds the names of the columns, unless it looks like the others. If cells of the first row are padded
     with blanks, all cells are stripped.
     """
-    heads = list[tuple[str, list[list[str]]]]()
+    heads = dict[str, list[Row]]()
     for delimiter in DELIMITERS:
         with suppress(InvalidSelectionError):  # it may be a table with another delimiter
-            heads.append((delimiter, list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]))
-    # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a line
-    # with one decimal comma has more semicolons.
-    heads.sort(key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
-    for delimiter, head in heads:
-        if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
-            continue
-        width = len(head[0])
-        is_named = has_names(head)
-        if _holds_other_tables(text, delimiter, head[0] if is_named else []):
-            return None
-        if _may_lose_rows(text, delimiter):
-            return None
-        is_padded = any(cell != cell.strip() for cell in head[0])
+            heads[delimiter] = list(islice(_rows(text, delimiter), LINES_TRIED))
 
-        rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
-        names = column_names(head[0] if is_named else [""] * width)
-        name = f"the {DELIMITERS[delimiter]}"
-        return TextTable(names, rows, name, by_semicolons=delimiter == ";")
+    def rank(delimiter: str) -> tuple[bool, int]:
+        # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a
+        # line with one decimal comma has more semicolons.
+        cells = next(iter(heads[delimiter]), list[str]())
+        return delimiter != "\t", -len(cells)
+
+    for delimiter in sorted(heads, key=rank):
+        head = heads[delimiter]
+        if _are_rows(head, delimiter) and not _are_sentences(text, head, delimiter):
+            return _table_of(text, delimiter, head)
     return None
+
+
+def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
+    """Return the table that begins with the rows *head*; None if another table follows, or rows may be lost."""
+    first = head[0]
+    width = len(first)
+    is_named = has_names(head)
+    names = first if is_named else []
+    if _holds_other_tables(text, delimiter, names):
+        return None
+    if _may_lose_rows(text, delimiter):
+        return None
+    is_padded = any(cell != cell.strip() for cell in first)
+
+    def rows() -> Iterator[Row]:
+        below_names = islice(_rows(text, delimiter), int(is_named), None)
+        for row in evened(below_names, width, delimiter):
+            cells = row
+            if is_padded:
+                cells = [cell and cell.strip() for cell in row]
+            yield with_nulls(cells)
+
+    columns = column_names(names or [""] * width)
+    name = f"the {DELIMITERS[delimiter]}"
+    return TextTable(columns, rows, name, by_semicolons=delimiter == ";")
 
 
 def answer_table(text: str) -> TextTable:
@@ -95,16 +111,18 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
         return True
     if not _BLANK_LINE.search(text.strip()):
         return False
-    blocks = groupby(_rows(text, delimiter, keeps_blank=True), key=_is_blank)
-    tables = (list(islice(block, LINES_TRIED)) for is_blank, block in blocks if not is_blank)
-    first_table = next(tables, None)
-    if first_table is None:
-        return False
-    above = first_table[1:]
-    return any(
-        names_another_table([row for row in table if len(row) > 1], [names, *above])
-        for table in tables
-    )
+    above = list[Row]()
+    for is_blank, block in groupby(_rows(text, delimiter, keeps_blank=True), key=_is_blank):
+        if is_blank:
+            continue
+        table = list(islice(block, LINES_TRIED))
+        if not above:
+            above = [names, *table[1:]]
+            continue
+        rows = [row for row in table if len(row) > 1]
+        if names_another_table(rows, above):
+            return True
+    return False
 
 
 def _is_blank(row: Row) -> bool:
@@ -120,60 +138,69 @@ def begins_with_names(head: str) -> bool:
     table = separated_table(head)
     if table is None:
         return False
-    first = head.partition("\n")[0]
     last_cells = [str(row[-1] or "") for row in islice(table.rows(), LINES_TRIED)]
-    is_log = len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells))
-    return not is_log and all(name in first for name in table.columns)
+    if len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells)):
+        return False
+    first = head.partition("\n")[0]
+    return all(name in first for name in table.columns)
 
 
 def table_between_bars(text: str) -> TextTable | None:
     """Return the one table within a text, whose lines have equally many bars; None if other lines have bars, too."""
-    blocks = list[list[str]]()
+    blocks = list[Row]()
     for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
         if bars:
             blocks.append(list(lines))
-    if len(blocks) != 1 or len(blocks[0]) < LEAST_LINES or blocks[0][0].count("|") < LEAST_BARS:
+    if len(blocks) != 1:
         return None
-    return separated_table("\n".join(blocks[0]))
+    [block] = blocks
+    if len(block) < LEAST_LINES:
+        return None
+    if block[0].count("|") < LEAST_BARS:
+        return None
+    return separated_table("\n".join(block))
 
 
-def _cells(
-    text: str, delimiter: str, width: int, skipped: int, *, is_padded: bool
-) -> Iterator[Row]:
-    for row in evened(islice(_rows(text, delimiter), skipped, None), width, delimiter):
-        yield with_nulls([cell and cell.strip() for cell in row] if is_padded else row)
-
-
-def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
+def _are_rows(rows: list[Row], delimiter: str) -> bool:
     """Return whether these are rows of a table, and not sentences or code with equally many commas in each line."""
-    width = len(rows[0])
-    same = sum(1 for row in rows if len(row) == width)
-    if len(rows) < 2 or width < LEAST_CELLS or same < LEAST_EVEN * len(rows):
+    if len(rows) < 2:
+        return False
+    first = rows[0]
+    same = sum(1 for row in rows if len(row) == len(first))
+    if len(first) < LEAST_CELLS:
+        return False
+    if same < LEAST_EVEN * len(rows):
         return False
     if delimiter == "\t":
         return True
     # The first cell may be blank: a table that numbers its rows has no name for the numbers.
-    if not all(cell.strip() for cell in rows[0][1:]):
+    if not all(map(str.strip, first[1:])):
         return False
-    # A cell in parentheses is not code, but a bookkeeper's negative amount.
-    last_cells = (row[-1].strip() for row in rows if not is_quantity(row[-1]))
     ends = _CODE_ENDS if delimiter != "|" else (";", "{")
-    code = sum(1 for cell in last_cells if cell.endswith(ends) and not cell.startswith("("))
+    code = 0
+    for row in rows:
+        cell = row[-1].strip()
+        # A cell in parentheses is not code, but a bookkeeper's negative amount.
+        if cell.endswith(ends) and not cell.startswith("(") and not is_quantity(row[-1]):
+            code += 1
     return code < 0.5 * len(rows)
 
 
-def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
+def _are_sentences(text: str, rows: list[Row], delimiter: str) -> bool:
     """Return whether each line has one delimiter followed by a blank, as sentences have commas.
 
     With bars, a text that has only numbers below it shows that it is a table.
     """
+    if len(rows[0]) != 2:
+        return False
     if delimiter == "|" and names_numbers(rows):
         return False
-    lines = list(islice(filter(str.strip, lines_of(text)), len(rows)))
-    return len(rows[0]) == 2 and all(f"{delimiter} " in line for line in lines)
+    filled = filter(str.strip, lines_of(text))
+    lines = islice(filled, len(rows))
+    return all(f"{delimiter} " in line for line in lines)
 
 
-def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[list[str]]:
+def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[Row]:
     """Yield the rows, without blank lines unless they are kept.
 
     Raises:
@@ -184,12 +211,12 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[l
             yield row
 
 
-def _reader(text: str, delimiter: str, *, strict: bool = False) -> Iterator[list[str]]:
+def _reader(text: str, delimiter: str, *, strict: bool = False) -> Iterator[Row]:
     is_spaced = delimiter != "\t"
     return csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=is_spaced, strict=strict)
 
 
-def _parsed(reader: Iterable[list[str]]) -> Iterator[list[str]]:
+def _parsed(reader: Iterable[Row]) -> Iterator[Row]:
     try:
         yield from reader
     except csv.Error as error:

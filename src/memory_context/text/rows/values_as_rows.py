@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
 
-KEY: Final = "key"
-PAIRS: Final = "the fields"
+KEY = "key"
+PAIRS = "the fields"
 # A single common name may be chance: several sections of a configuration have a port.
 LEAST_COMMON = 2
 
@@ -49,7 +49,9 @@ class FoundRecords:
         if is_object(self.value):
             return True
         records = sum(isinstance(item, dict | list) for item in self.value)
-        return records * (2 if mostly else 1) >= len(self.value)
+        if mostly:
+            records *= 2
+        return records >= len(self.value)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -75,9 +77,10 @@ def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 -
     chosen = largest_records(value)
     if chosen is None:
         return None
-    if is_object(chosen.value):
-        return _under_keys(chosen.value, f"the {notation} object {chosen.path}")
-    return rows_of_values(chosen.value, f"the {notation} list {chosen.path}", chosen.names)
+    records = chosen.value
+    if is_object(records):
+        return _under_keys(records, f"the {notation} object {chosen.path}")
+    return rows_of_values(records, f"the {notation} list {chosen.path}", chosen.names)
 
 
 def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:  # noqa: ANN401 - whatever JSON holds
@@ -85,8 +88,8 @@ def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:
 
     If *mostly*, up to half of the items may be something else, such as null: a list of which only the number is told.
     """
-    found = [one for one in _records_of(value) if one.are_records(mostly=mostly)]
-    return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
+    found = (one for one in _records_of(value) if one.are_records(mostly=mostly))
+    return max(found, key=lambda one: (bool(one.names), one.weight), default=None)
 
 
 def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
@@ -94,33 +97,34 @@ def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
 
     They are a list of texts, or of objects with a ``name``, as long as each row.
     """
-    if not all(map(is_list, rows)) or len(set(map(len, rows))) != 1:
+    if not all(map(is_list, rows)):
         return ()
-    width = len(rows[0])
+    widths = set(map(len, rows))
     members = list[Any]()
     for key, member in owner.items():
         # What pandas calls the index are names of rows, not of columns.
-        if key != "index":
-            members += member.values() if is_object(member) else [member]
+        if key == "index":
+            continue
+        if is_object(member):
+            members += member.values()
+        else:
+            members.append(member)
     for member in members:
-        if not is_list(member) or member is rows or len(member) != width:
+        if not is_list(member) or member is rows or widths != {len(member)}:
             continue
         named = [item.get("name") if is_object(item) else item for item in member]
-        names = tuple(name for name in named if isinstance(name, str))
-        if len(set(names)) == width:
-            return names
+        names = {name: None for name in named if isinstance(name, str)}
+        if len(names) == len(member):
+            return tuple(names)
     return ()
 
 
 def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) -> TextTable:
     """Return objects as rows under their keys, lists under *names* or numbered columns, other values under ``value``."""
     if all(map(is_object, values)):
-        keys = list(dict.fromkeys(key for value in values for key in value))
-        return TextTable(
-            column_names(keys),
-            lambda: ([value.get(key) for key in keys] for value in values),
-            name,
-        )
+        keys = list(dict.fromkeys(chain.from_iterable(values)))
+        columns = column_names(keys)
+        return TextTable(columns, lambda: ([*map(value.get, keys)] for value in values), name)
     if all(map(is_list, values)):
         width = max(map(len, values))
         columns = column_names(names or [""] * width)
@@ -147,16 +151,14 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
     while waiting:
         found = waiting.pop()
         member = records_by_columns(found.value) or found.value
-        if is_list(member):
-            if member:
-                yield replace(found, value=member)
-        elif not is_object(member):
+        if not member:
             continue
-        elif _are_alike([*member.values()]):
+        if is_list(member) or (is_object(member) and _are_alike([*member.values()])):
             yield replace(found, value=member)
-        else:
+        elif is_object(member):
             for key, inner in member.items():
-                waiting.append(FoundRecords(f"{found.path}.{key}", key, inner, member))
+                path = f"{found.path}.{key}"
+                waiting.append(FoundRecords(path, key, inner, member))
 
 
 def _are_alike(members: list[Any]) -> bool:
@@ -164,15 +166,15 @@ def _are_alike(members: list[Any]) -> bool:
     if len(members) < 2 or not all(map(is_object, members)):
         return False
     counts = Counter(chain.from_iterable(members))
-    common = [key for key, count in counts.items() if count > 1]
-    return len(common) >= LEAST_COMMON
+    common = sum(1 for count in counts.values() if count > 1)
+    return common >= LEAST_COMMON
 
 
 def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
     """Return an object of objects as a row for each, with its key in the first column; any other object as one row."""
+    name = "the JSON object"
     if not is_object(value) or not value:
         return None
-    name = "the JSON object"
     if all(map(is_object, value.values())):
         return _under_keys(value, name)
     return rows_of_values([value], name)
@@ -181,8 +183,9 @@ def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON 
 def _under_keys(members: dict[str, JsonObject], name: str) -> TextTable:
     """Return objects as rows, each with its key in the first column."""
     table = rows_of_values(list(members.values()), name)
-    return TextTable(
-        column_names([KEY, *table.columns]),
-        lambda: ([key, *row] for key, row in zip(members, table.rows(), strict=True)),
-        name,
-    )
+
+    def rows() -> Iterator[Row]:
+        for key, row in zip(members, table.rows(), strict=True):
+            yield [key, *row]
+
+    return TextTable(column_names([KEY, *table.columns]), rows, name)

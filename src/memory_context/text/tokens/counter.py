@@ -64,7 +64,8 @@ class BlockCounter:
         # A character has at least one byte, so this many characters cannot fit into so few tokens.
         if limit < 0 or len(text) > LONGEST_TOKEN * limit:
             return True
-        total, rest = 0, len(text)
+        total = 0
+        rest = len(text)
         for block in blocks(text):
             # A token has at least one byte, and a character at most four.
             if total + rest * WIDEST_CHARACTER <= limit:

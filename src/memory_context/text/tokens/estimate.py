@@ -106,9 +106,11 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=1 << 15)
 def _cost_of_piece(piece: str) -> int:
-    total, only_marks = 0, True
+    total = 0
+    only_marks = True
     for part in _PARTS.finditer(piece):
-        kind, run = part.lastgroup or "letters", part[0]
+        kind = part.lastgroup or "letters"
+        run = part[0]
         only_marks = only_marks and kind == "mark"
         if kind == "mark":
             total += _MARKS.get(run, _MARK)
@@ -119,7 +121,9 @@ def _cost_of_piece(piece: str) -> int:
         else:
             cost, each = _SCRIPTS[kind]
             total += cost + each * len(run)
-    return _cost_of_punctuation(piece) if only_marks else total
+    if only_marks:
+        return _cost_of_punctuation(piece)
+    return total
 
 
 def _cost_of_punctuation(piece: str) -> int:
@@ -148,7 +152,8 @@ def _cost_of_word(word: str, before: str) -> int:
     cost, each = _WORDS[shape]
     lower = word.lower()
     usual = sum(map(_USUAL_PAIRS.__contains__, pairwise(lower)))
-    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * (len(lower) - 1 - usual)
+    unusual = len(lower) - 1 - usual
+    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * unusual
 
 
 def _cost_of_han(character: str) -> int:
@@ -158,4 +163,6 @@ def _cost_of_han(character: str) -> int:
     code = character.encode("gb2312", "ignore")
     if not code:
         return _HAN_TRADITIONAL
-    return _HAN_COMMON if code < _FIRST_RARE else _HAN_RARE
+    if code < _FIRST_RARE:
+        return _HAN_COMMON
+    return _HAN_RARE

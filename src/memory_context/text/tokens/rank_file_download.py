@@ -73,7 +73,8 @@ def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
         return None
     # Each of the 200,000 lines is a token and its rank. Read in C: it takes half the time of a loop over lines.
     words = data.split()
-    ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+    tokens = map(a2b_base64, words[::2])
+    ranks = dict(zip(tokens, map(int, words[1::2]), strict=True))
     return tiktoken.Encoding(
         file.name, pat_str=file.pattern, mergeable_ranks=ranks, special_tokens={}
     )
@@ -112,7 +113,9 @@ def cache_folder() -> Path | None:
     # The variables and the default are those of tiktoken.
     default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
-    return Path(folder) if folder else None
+    if folder:
+        return Path(folder)
+    return None
 
 
 def _downloaded(file: RankFile) -> bytes | None:
@@ -136,7 +139,9 @@ def _downloaded(file: RankFile) -> bytes | None:
     thread = threading.Thread(target=download, name="memory-context-ranks", daemon=True)
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
-    return arrived[0] if arrived else None
+    if arrived:
+        return arrived[0]
+    return None
 
 
 def _keep(file: RankFile, data: bytes) -> None:
