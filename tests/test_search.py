@@ -286,6 +286,22 @@ class TestUpgrade:
             assert ["k2"] == keys(store, "disk", BOB)
 
 
+def test_a_long_text_that_is_replaced_while_it_is_indexed(
+    store: SQLAlchemyStore, mocker: MockerFixture
+) -> None:
+    """Chunks of a text that was replaced since it was read are not indexed as those of the new one."""
+    mocker.patch.object(indexing, "BATCH", 2)
+    mocker.patch.object(store, "_complete_index")  # as if another process were to do it
+    old, new = ("\n".join(f"{word} {n}" for n in range(2000)) for word in ("harbour", "beacon"))
+    put = store.put(ANN, memory(old, memory_key="a"))
+    [(read, place)] = store.database.read(indexing.unfinished, ANN.user_id, [put.id])
+    store.put(ANN, memory(new, memory_key="a"), replace=True)
+    store.database.write(indexing.extend, [next(indexing.batches(read, place))])
+
+    assert [] == keys(store, "harbour")
+    assert ["a"] == keys(store, "beacon")
+
+
 @pytest.mark.long
 class TestAnySize:
     """Texts of many batches."""

@@ -175,19 +175,27 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     """
     user_id = next_ones[0].memory.user_id
     ids = [batch.memory.id for batch in next_ones]
+    texts = sa.select(memories.c.id, memories.c.updated_at).filter_by(user_id=user_id)
+    texts = texts.where(memories.c.id.in_(ids))
     if is_postgresql(connection):
         # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
         # their pending rows, then the user's row.
-        rows = MEMORY_IDS.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
-        by_key = rows.order_by(memories.c.memory_key.collate("C"))
-        connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
+        by_key = texts.order_by(memories.c.memory_key.collate("C"))
+        texts = by_key.with_for_update(read=True, key_share=True)
+    changed = {row.id: row.updated_at for row in connection.execute(texts)}
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
     # PostgreSQL skips a row that another process has locked, which is then about to index the same
     # batch.
     statement = sa.select(pending.c.memory_id, pending.c.done).where(*mine)
     found = connection.execute(statement.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
+    # Not a batch of a text that was replaced since it was read.
+    due = [
+        batch
+        for batch in next_ones
+        if done.get(batch.memory.id) == batch.start
+        and changed.get(batch.memory.id) == batch.memory.updated_at
+    ]
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)
