@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 
 HARMLESS = {
     *("div", "span", "pre", "code", "b", "i", "br", "mark", "style", "details", "summary"),

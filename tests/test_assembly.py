@@ -16,7 +16,7 @@ from for_each import for_each
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import RecordedAssembly, improved, served
-from memory_context.memory.chosen_within_budget import (
+from memory_context.memory.assembly_within_budget import (
     Allotment,
     AssemblyCandidate,
     choose,

@@ -42,7 +42,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.testing.sample_memories import memory
 from messages import LOG

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_context import exceptions
-from memory_context.model import drawers
+from memory_context.model import displayed
 from memory_context.runtime.lazy_names import lazy_names
 from memory_context.runtime.version import __version__
 
@@ -239,4 +239,4 @@ def _load_drawers() -> None:
     from memory_context.display import registered_drawers as registered_drawers  # noqa: PLC0415 - once a value is shown
 
 
-drawers.load_with(_load_drawers)
+displayed.load_with(_load_drawers)

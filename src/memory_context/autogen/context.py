@@ -74,7 +74,7 @@ from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop

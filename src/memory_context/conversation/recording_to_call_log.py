@@ -17,7 +17,7 @@ from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import redacted_call
 from memory_context.model.call_log_records import Decision, KeptCalls, ModelCall
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.item import now
 
 KEPT_DECISIONS = 1000

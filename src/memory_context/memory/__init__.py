@@ -4,7 +4,7 @@
   `filters_from_keywords` and `urls_for_other_processes` beside it.
 - `scoped_memory`: notes in tiers (`ScopedMemory`), with `open_tiers`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
-- `assembler`: what an agent starts with (`ContextAssembler`): `chosen_within_budget` chooses,
+- `assembler`: what an agent starts with (`ContextAssembler`): `assembly_within_budget` chooses,
   `assembled_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
 - `gc_by_retention_rules`, `consolidation`, `copy_export_import` with `export_file_format`: expiry, merging, moving.
 - `redacted_records`: removing secrets from records; `sql_over_memories`: queries over the rows of several memories.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from memory_context.memory.assembled_package import ContextPackage
-from memory_context.memory.chosen_within_budget import Allocation, AssemblyCandidate, choose
+from memory_context.memory.assembly_within_budget import Allocation, AssemblyCandidate, choose
 from memory_context.model.json_object import JsonObject
 
 # The advice is from this many of the newest recorded assemblies.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from memory_context import sentences_models_read as prompts
-from memory_context.memory.chosen_within_budget import (
+from memory_context.memory.assembly_within_budget import (
     Allocation,
     Allotment,
     AssemblyCandidate,
@@ -19,7 +19,7 @@ from memory_context.memory.chosen_within_budget import (
     choose,
     choose_more,
 )
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED

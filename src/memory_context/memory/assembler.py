@@ -21,7 +21,7 @@ from memory_context.memory.assembled_package import (
     RankedMemory,
     make_package,
 )
-from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, Allocation, score
+from memory_context.memory.assembly_within_budget import DEFAULT_ALLOCATION, Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
@@ -122,8 +122,8 @@ class ContextAssembler:
     ) -> ContextPackage:
         """Assemble the memories that serve `task` best, in a text of at most `budget_tokens`.
 
-        Memories are ranked by relevance, importance and recency (`memory.chosen_within_budget.score`). Each tier has
-        its share of the budget; what one tier does not need goes to the others (`memory.chosen_within_budget.choose`).
+        Memories are ranked by relevance, importance and recency (`memory.assembly_within_budget.score`). Each tier has
+        its share of the budget; what one tier does not need goes to the others (`memory.assembly_within_budget.choose`).
         Long memories come as excerpts for the task, or as references; secrets and binary contents as references.
         Of equal texts one is shown.
 

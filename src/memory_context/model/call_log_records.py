@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.item import with_zone
 
 Intent: TypeAlias = Literal["concrete", "ambiguous"]

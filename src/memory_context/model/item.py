@@ -15,7 +15,7 @@ from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, RecordChangedError
 from memory_context.model.checked_numbers import shown
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.json_object import JsonObject
 from memory_context.model.media import BINARY as BINARY

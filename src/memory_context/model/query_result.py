@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from memory_context.exceptions import MissingDependencyError
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 
 Cell: TypeAlias = str | int | float | None
 

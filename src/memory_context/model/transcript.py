@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory_context.model.drawers import Displayed
+from memory_context.model.displayed import Displayed
 
 
 @dataclass(frozen=True, slots=True)

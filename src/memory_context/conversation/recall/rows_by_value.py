@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from memory_context.conversation.recall.asked_value import AskedValue, asked_value
 from memory_context.conversation.recall.ranked_places import LEAST_OF_FACT, RankedPlaces
+from memory_context.conversation.recall.superlatives_and_bounds import AskedValue, asked_value
 from memory_context.conversation.recall.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.index.analyzer import held_by, lexemes_of

@@ -1,4 +1,4 @@
-"""A registry of drawers, the functions that show values in a notebook. `memory_context.display` fills it."""
+"""Values that notebooks show: their base class, and the registry of drawers that `memory_context.display` fills."""
 
 from __future__ import annotations
 
