@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
-    drawers.register(
+    displayed.register(
         shown,
         text=lambda value: as_text(draw(value)),
         html=lambda value: page(draw(value)),
