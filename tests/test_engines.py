@@ -46,6 +46,7 @@ from memory_context.stores.sql import (
     urls,
 )
 from memory_context.stores.sql.index import indexing, keyword_index
+from memory_context.stores.sql.restore_records import insert_records
 from memory_context.stores.sql.schema import owners, passages
 from patient import PATIENT
 
@@ -598,7 +599,7 @@ def test_records_replaced_while_another_process_deletes_and_stores(
         MemoryManager(impatient, user_id="ann") as other,
     ):
         manager.store("old", key="a")
-        find, insert = module._by_key, module.insert_records  # noqa: SLF001 - moments between two statements
+        find, insert = module._by_key, insert_records  # noqa: SLF001 - moments between two statements
         inserted = list[bool]()
 
         def find_deleted(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
