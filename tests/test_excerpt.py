@@ -701,6 +701,13 @@ def test_a_record_of_large_json_is_not_mixed_with_the_next(lines: str) -> None:
     assert 1 == record.count('"login"')
 
 
+def test_a_word_before_the_first_segment_is_in_none() -> None:
+    """The name of a member that is split stands before the first segment, and is not taken for a word of the last one."""
+    text = json.dumps({"summary": "The user asks for a refund of the travel insurance. " * 5})
+
+    assert not excerpt(text, "summary of the meeting", 250, len).is_answer
+
+
 @pytest.mark.long
 @for_each("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:

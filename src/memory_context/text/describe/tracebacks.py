@@ -56,7 +56,9 @@ def find_traceback(sample: Sample) -> Description | None:
         frames = list(_TRACE_FRAME.finditer(text, error.end())) if error else []
     else:
         return None
-    if error is None or (start < 0 and not frames):
+    if error is None:
+        return None
+    if start < 0 and not frames:
         return None
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
     location = ""

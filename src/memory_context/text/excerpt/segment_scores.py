@@ -142,10 +142,13 @@ def score(
                 names[index].append(name)
                 worth[name] = most / (1 + rank // full)
                 near[index] = max(near[index], ranking.end)
-    hits = [frozenset[str]()] * len(starts)
+    # What stands before the first segment has the index -1, which is none of the segments.
+    words_in = defaultdict[int, set[str]](set)
     for word in words:
         for index in held_by[word]:
-            hits[index] |= {word}
+            words_in[index].add(word)
+    in_order = map(words_in.__getitem__, range(len(starts)))
+    hits = list(map(frozenset, in_order))
     return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
 
 

@@ -73,13 +73,16 @@ def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Ch
     analysis = analyze(text[start.offset : stop])
     counts = Counter(analysis.counts)
     counts.update(card)
-    length = length_at(step_of(analysis.length))
-    return Chunk(start.ordinal, start.offset, stop, start.line, length, encoded(counts))
+    names = encoded(counts)
+    step = step_of(analysis.length)
+    return Chunk(start.ordinal, start.offset, stop, start.line, length_at(step), names)
 
 
 def searchable(item: MemoryItem) -> str:
     """Return the text that is indexed; empty for binary content and secrets."""
-    if isinstance(item.content, bytes) or is_secret(item):
+    if isinstance(item.content, bytes):
+        return ""
+    if is_secret(item):
         return ""
     return item.content
 
@@ -118,5 +121,5 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, list | tuple):
         for part in cast("Iterable[Any]", value):
             yield from _texts(part)
-    elif value is not None and not isinstance(value, bool):
+    elif not isinstance(value, bool | None):
         yield str(value)

@@ -138,15 +138,17 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
             day, month = month, day
         if "quarter" in parts:
             month = str(3 * int(parts["quarter"]) - 2)
-        on_day = datetime(_year(parts["year"]), _month(month), int(day), tzinfo=in_zone)
-        return on_day + since_midnight
+        year = _year(parts["year"])
+        midnight = datetime(year, _month(month), int(day), tzinfo=in_zone)
+        return midnight + since_midnight
     return None
 
 
 def _since_midnight(time: re.Match[str], *, are_minutes_first: bool) -> timedelta:
     hours = int(time["first"])
     minutes = int(time["second"] or 0)
-    seconds = float((time["third"] or "0").replace(",", "."))
+    third = time["third"] or "0"
+    seconds = float(third.replace(",", "."))
     if time["half"]:
         hours %= 12
         if time["half"] in "pP":

@@ -75,7 +75,8 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
     if 0 < len(chosen.ranges) <= MOST_RANGES:
         part = prompts.PART_EXCERPT
     how = prompts.CHOSEN_FOR_QUERY if chosen.is_answer else prompts.NOTHING_FOR_QUERY
-    part = part.format(lines=line_numbers(chosen.ranges), count=count_lines(text), chosen=how)
+    lines = line_numbers(chosen.ranges)
+    part = part.format(lines=lines, count=count_lines(text), chosen=how)
     shown = sum(last - first + 1 for first, last in chosen.ranges)
     return Page(chosen.text, part, None, shown)
 
@@ -113,7 +114,8 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
             budget = most_if_more_follows
             continue
         body = prompts.PAGE.format(ref=head, part=page.part, text=page.text.removesuffix("\n"))
-        framed = f"{body}\n{_footer(item, selection, page.next_offset, most, cost)}"
+        footer = _footer(item, selection, page.next_offset, most, cost)
+        framed = f"{body}\n{footer}"
         spent = cost(framed)
         if spent <= most:
             return encodable(framed)

@@ -63,13 +63,15 @@ class FoundRows:
     def render(self, start: int, end: int) -> str:
         """Render CSV by RFC 4180, but with line feeds; nested values are JSON, and missing ones are empty."""
         rows = self.rows[start - self.first : end - self.first]
-        return csv_text([self.columns, *(map(cell_text, row) for row in rows)])
+        written = [map(cell_text, row) for row in rows]
+        return csv_text([self.columns, *written])
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
         """Yield the row with its long cells cut more and more."""
         cells = [cell_text(cell) for cell in self.rows[index - self.first]]
         for limit in LIMITS:
-            yield csv_text([self.columns, [abridged(cell, limit, 1) for cell in cells]])
+            shorter = [abridged(cell, limit, 1) for cell in cells]
+            yield csv_text([self.columns, shorter])
 
 
 def found_rows(
@@ -163,5 +165,6 @@ def _error_message(selection: Selection, error: InvalidQueryError) -> str:
     given = list[str]()
     for name, value in (("where", selection.where), ("columns", selection.columns)):
         if value:
-            given.append(f"{name}={to_json(value[:LONGEST_SHOWN])}")
+            shown = to_json(value[:LONGEST_SHOWN])
+            given.append(f"{name}={shown}")
     return f"{', '.join(given)} cannot be used: {error}"

@@ -55,11 +55,12 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
         is_data = False
         for line in _lines_of_object(text, kind.start(), depth, done):
             done = line.end()
-            is_field = len(line["blanks"]) <= depth and line[0].strip()
-            if is_field:
+            if len(line["blanks"]) <= depth and line[0].strip():
                 is_data = _DATA.fullmatch(line[0]) is not None
-            elif is_data and (value := _VALUE.fullmatch(text, *line.span())):
-                yield value
+            elif is_data:
+                value = _VALUE.fullmatch(text, *line.span())
+                if value:
+                    yield value
 
 
 def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
@@ -72,8 +73,9 @@ def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[
         first = above
     for line in _LINE.finditer(text, first):
         place = line.start()
-        is_other = _is_outside(text, place, depth) or _begins_item(text, place, depth)
-        if is_other and place > first:
+        if place > first and _begins_item(text, place, depth):
+            return
+        if place > first and _is_outside(text, place, depth):
             return
         yield line
 
@@ -84,8 +86,10 @@ def _begins_item(text: str, place: int, depth: int) -> bool:
 
 
 def _is_outside(text: str, place: int, depth: int) -> bool:
+    if text.startswith("---", place):
+        return True
     indentation = text[place : place + depth]
-    return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
+    return indentation.strip(" \t-\r\n") != ""
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:

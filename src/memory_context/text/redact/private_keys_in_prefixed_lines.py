@@ -105,7 +105,8 @@ def _shape(token: str) -> str:
 
 def _after_prefix(line: str, prefix: list[str]) -> str | None:
     """Return the rest of *line* after a prefix of these shapes; None if it does not begin with one."""
-    if len(prefix) == 1 and {prefix[0], line[:1]} <= _MARKS_OF_DIFFS:
+    is_of_diff = len(prefix) == 1 and {prefix[0], line[:1]} <= _MARKS_OF_DIFFS
+    if is_of_diff:
         return line[1:].strip(_PADDING)
     position = 0
     for number, shape in enumerate(prefix, 1):
@@ -124,9 +125,10 @@ def _after_prefix(line: str, prefix: list[str]) -> str | None:
 def _lines(text: str, position: int) -> Iterator[tuple[int, str]]:
     """Yield the start and text of the line at *position* and of those below, up to a too long one or a quote."""
     while position <= len(text):
-        end = _LINE_END.search(text, position, position + LONGEST_LINE)
+        limit = position + LONGEST_LINE
+        end = _LINE_END.search(text, position, limit)
         if end is None:
-            if len(text) - position <= LONGEST_LINE:
+            if len(text) <= limit:
                 yield position, text[position:]
             return
         yield position, text[position : end.start()]

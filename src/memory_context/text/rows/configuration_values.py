@@ -34,7 +34,8 @@ _NULLS = ("", "~", "null")
 
 def configuration_table(text: str) -> TextTable | None:
     """Return the records in a text of YAML, or else its values under their paths; None for other texts."""
-    value = yaml_value(text)
+    documents = yaml_documents(text)
+    value = documents[0] if len(documents) == 1 else documents
     table = None
     if is_object(value) or (is_list(value) and all(map(is_object, value))):
         table = records_in(value, "YAML")
@@ -57,14 +58,6 @@ def _are_records(table: TextTable) -> bool:
     if table.columns[:1] == (KEY,):
         del filled[0]
     return 2 * max(filled, default=0) >= len(rows)
-
-
-def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """Return the value of a text of YAML, several documents as a list; None for other texts."""
-    documents = yaml_documents(text)
-    if len(documents) == 1:
-        return documents[0]
-    return documents or None
 
 
 def yaml_documents(text: str) -> list[Any]:

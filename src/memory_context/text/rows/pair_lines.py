@@ -41,8 +41,10 @@ def pair_table(text: str) -> TextTable | None:
             return None
         count += 1
         names.update(line.pairs.keys())
-    in_all = sum(1 for number in names.values() if number == count)
-    if count < 2 or in_all < LEAST_PAIRS:
+    in_all = list(names.values()).count(count)
+    if count < 2:
+        return None
+    if in_all < LEAST_PAIRS:
         return None
 
     def rows() -> Iterator[Row]:
@@ -71,5 +73,6 @@ def _read(line: str) -> _WordsAndPairs | None:
         return None
     if _PAIR.sub("", behind).strip():
         return None
+    words = before.split()
     values = {name: value.strip('"') for name, value in pairs}
-    return _WordsAndPairs(before.split(), values)
+    return _WordsAndPairs(words, values)

@@ -177,7 +177,7 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
 
 def _read(text: str) -> Iterator[_FieldLine]:
     """Yield the lines, each with the field in it and in the line below."""
-    after_last: tuple[str, _Match | None] = "", None
+    after_last = ("", None)
     lines = chain(map(_matched, lines_of(text)), [after_last])
     for (line, match), (_, below) in pairwise(lines):
         yield _FieldLine(line, match, below)

@@ -73,8 +73,8 @@ def column_names(names: Sequence[str | None]) -> tuple[str, ...]:
     taken = set[str]()
     unique = list[str]()
     for number, name in enumerate(names, 1):
-        plain = _CONTROLS.sub(" ", str(name or "")).strip()
-        plain = plain or f"column{number}"
+        plain = _CONTROLS.sub(" ", str(name or ""))
+        plain = plain.strip() or f"column{number}"
         while plain.lower() in taken:
             plain += f"_{number}"
         taken.add(plain.lower())

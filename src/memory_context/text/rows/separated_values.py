@@ -47,16 +47,11 @@ def separated_table(text: str) -> TextTable | None:
     heads = dict[str, list[Row]]()
     for delimiter in DELIMITERS:
         with suppress(InvalidSelectionError):  # it may be a table with another delimiter
-            heads[delimiter] = list(islice(_rows(text, delimiter), LINES_TRIED))
-
-    def rank(delimiter: str) -> tuple[bool, int]:
-        # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a
-        # line with one decimal comma has more semicolons.
-        cells = next(iter(heads[delimiter]), list[str]())
-        return delimiter != "\t", -len(cells)
-
-    for delimiter in sorted(heads, key=rank):
-        head = heads[delimiter]
+            heads[delimiter] = list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]
+    # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a line
+    # with one decimal comma has more semicolons.
+    in_order = sorted(heads.items(), key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
+    for delimiter, head in in_order:
         if _are_rows(head, delimiter) and not _are_sentences(text, head, delimiter):
             return _table_of(text, delimiter, head)
     return None
