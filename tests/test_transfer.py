@@ -38,7 +38,7 @@ from memory_context.memory.copy_export_import import (
 )
 from memory_context.model.batches import CHARACTERS, MOST, batches_of
 from memory_context.model.item import Deletion, MemoryItem, hash_content
-from memory_context.model.record_fields_in_json import (
+from memory_context.model.records_as_json import (
     deletion_from,
     deletion_record,
     item_from,

@@ -35,7 +35,7 @@ from memory_context.model.item import (
     is_intact,
 )
 from memory_context.model.json_object import JsonObject, members_of
-from memory_context.model.record_fields_in_json import (
+from memory_context.model.records_as_json import (
     deletion_from,
     deletion_record,
     item_from,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing.host_contract import ConversationHostContract
     from memory_context.testing.reference_host import ReferenceHost
+    from memory_context.testing.reproducible_keys import seeded_keys
     from memory_context.testing.scripted_agent_framework_client import ScriptedFrameworkClient
     from memory_context.testing.scripted_autogen_client import ScriptedChatClient
     from memory_context.testing.scripted_openai_server import ScriptedProvider, calling
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         ScriptedResult,
         ScriptedTurn,
     )
-    from memory_context.testing.seeding import seeded_keys
     from memory_context.testing.store_contract import MemoryStoreContract
 
 __all__ = [
@@ -69,7 +69,7 @@ _HOMES = {
     "calling": "scripted_openai_server",
     "check_prompt": "autogen_prompt_rules",
     "random_faults": "faulty_store",
-    "seeded_keys": "seeding",
+    "seeded_keys": "reproducible_keys",
 }
 
 

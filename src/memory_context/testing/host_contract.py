@@ -29,8 +29,8 @@ from memory_context.testing.generated_turns import (
 )
 from memory_context.testing.recorded_turns import recorded_scripts
 from memory_context.testing.reference_host import ReferenceHost
+from memory_context.testing.reproducible_keys import seeded_keys
 from memory_context.testing.scripted_turns import ConversationHost, HostStart, ScriptedTurn
-from memory_context.testing.seeding import seeded_keys
 
 OPTION = "--recordings"
 WORD = re.compile(r"[a-zA-Z0-9_-]+")

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, SchemaVersionError, StoreError
 from memory_context.model.item import MemoryItem, is_secret, now, recounted
-from memory_context.model.record_fields_in_json import item_from
+from memory_context.model.records_as_json import item_from
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
 from memory_context.stores.sql.restore_records import insert_record

@@ -17,7 +17,7 @@ from memory_context.text.read.paging import (
     page_of_lines,
     truncated,
 )
-from memory_context.text.read.sql_rows import found_rows
+from memory_context.text.read.rows_where_sql_holds import found_rows
 
 DEFAULT_ANSWER = 500
 LONGEST_FOOTER = 600
