@@ -396,3 +396,22 @@ def test_a_line_below_a_diff_is_not_of_it() -> None:
     """What follows the last hunk is shown itself, and not the hunk."""
     assert _shown(f"{HUNKS}Reviewed by Ann.\n", "Reviewed").endswith("\nReviewed by Ann.")
     assert "conf.py" not in _shown(f"{HUNKS}Reviewed by Ann.\n", "Reviewed")
+
+
+def test_a_document_of_yaml_is_a_record() -> None:
+    """What stands between lines of three hyphens makes sense together; a longer document is shown in parts."""
+    names = ("checkout", "reports", "nightly-export")
+    documents = [
+        f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {name}\nspec:\n  schedule: 25 {hour} * * *\n"
+        for hour, name in enumerate(names)
+    ]
+    text = "---\n".join(documents)
+    place = text.index("nightly-export")
+    record = record_at(text, place, place + len("nightly-export"))
+    assert text[record.start : record.stop] == documents[-1].rstrip()
+    of_second = record_at(text, text.index("reports"), text.index("reports") + 7)
+    assert text[of_second.start : of_second.stop] == documents[1].rstrip()
+    longer = text.replace("spec:", "spec:\n" + "  - a line of many\n" * 100)
+    place = longer.index("reports")
+    record = record_at(longer, place, place + 7)
+    assert record.stop - record.start < 1200

@@ -39,6 +39,8 @@ ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LEAST_CELLS = 3
+# The line between two documents of YAML.
+DOCUMENT_ENDS = "\n---\n"
 GAP_COST = 6
 LONG_LINE = 600
 # How far before a place to look for the objects around it: first nearby, then further away.
@@ -105,10 +107,9 @@ def record_at(text: str, start: int, stop: int) -> Record:
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if text.startswith(SAID, begin):
-        turn = turn_at(text, begin, end)
-        if turn.stop - turn.start <= LONGEST_TURN:
-            return turn
+    marked = _turn_or_document_at(text, begin, end)
+    if marked is not None:
+        return marked
     part = _part_of_long_line((begin, end), (start, stop))
     section = section_at(text, begin)
     if section is not None and section.is_of_diff:
@@ -132,6 +133,26 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
     return record
+
+
+def _turn_or_document_at(text: str, begin: int, end: int) -> Record | None:
+    """Return the turn of a stored conversation, or the document of YAML between lines of three hyphens, that a line is in.
+
+    None if it is in neither, or in one that is too long.
+    """
+    if text.startswith(SAID, begin):
+        turn = turn_at(text, begin, end)
+        return turn if turn.stop - turn.start <= LONGEST_TURN else None
+    above = text.rfind(DOCUMENT_ENDS, max(0, begin - LONGEST_RECORD), begin)
+    below = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
+    if above < 0 and below < 0:
+        return None
+    start = above + len(DOCUMENT_ENDS) if above >= 0 else 0
+    stop = below if below >= 0 else len(text.rstrip())
+    has_key = ":" in text[start : line_end(text, start)]
+    if stop - start > LONGEST_RECORD or not has_key:
+        return None
+    return Record(start, stop, comes_again=True)
 
 
 def _part_of_long_line(line: Span, place: Span) -> Span | None:
