@@ -18,7 +18,7 @@ from uuid import uuid4
 import pytest
 
 from for_each import for_each
-from memory_context import MemoryManager, Selection, exceptions
+from memory_context import MemoryManager, ScopedMemory, Selection, exceptions
 from memory_context.model.importance import importance_of
 from memory_context.model.item import MemoryItem
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
@@ -613,3 +613,14 @@ def test_a_time_that_is_none(wrong: Any) -> None:
         pytest.raises(exceptions.InvalidArgumentError, match="expires_at is a"),
     ):
         memory.store("x", expires_at=wrong)
+
+
+def test_what_is_printed_names_the_user_and_the_store() -> None:
+    """A manager and notes in scopes say whose memories they reach, where; never a database's password."""
+    manager = MemoryManager("sqlite://", user_id="ann")
+    assert repr(manager) == "<MemoryManager of 'ann' in <SQLAlchemyStore sqlite://>>"
+    notes = ScopedMemory(manager, run_id="r1", project_id="shop")
+    assert (
+        repr(notes)
+        == f"<ScopedMemory {{'run': 'r1', 'plan': 'r1', 'project': 'shop'}} of {manager!r}>"
+    )

@@ -184,6 +184,10 @@ class MemoryManager(ClosedAtExit):
         if offered is not None:
             self.offered = with_changes(scope, places=seen & frozenset(offered))
 
+    def __repr__(self) -> str:
+        """Name the user and the store, without a database's password."""
+        return f"<MemoryManager of {self.scope.user_id!r} in {self.memory_store!r}>"
+
     @property
     def who(self) -> Who:
         """Return user, agent and thread: whose memories these are, and who works on them here."""

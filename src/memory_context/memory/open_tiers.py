@@ -105,6 +105,11 @@ class TierNotes(ClosedAtExit):
         if any(policy.confirm for policy in self.own_policies):
             self.manager.gate = self._check_confirmed
 
+    def __repr__(self) -> str:
+        """Name the open tiers with their ids, and the manager."""
+        ids = {name: tier_id for name, tier_id in self._tier_ids.items() if tier_id}
+        return f"<{type(self).__name__} {ids} of {self._owner!r}>"
+
     @property
     def places(self) -> frozenset[Place]:
         """Return the places that are open here: pairs of a tier and the id of its run, session or task."""
