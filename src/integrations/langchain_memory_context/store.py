@@ -683,13 +683,12 @@ def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[st
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
+    fields, members = members_of(wanted), members_of(value)
     if isinstance(wanted, Mapping):
-        fields = members_of(wanted)
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
         if not isinstance(value, Mapping):
             return False
-        members = members_of(value)
         return all(_matches(_field(members, name), one) for name, one in fields.items())
     if isinstance(wanted, list | tuple):
         values = elements_of(value)
