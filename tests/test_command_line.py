@@ -400,7 +400,7 @@ class TestMistypedNames:
         with MemoryManager(ann.url, user_id="ann") as memory:
             ScopedMemory(memory, task_id="t1").save("a note", tier="task")
         said = ann.both("consolidate", "task", "t9", code=0)[1]
-        assert "the user 'ann' has no memories in a task 't9'\n" == said
+        assert "the user 'ann' has no memories in the task 't9'\n" == said
 
     def test_no_user_to_show_first(self, ann: Screen) -> None:
         """The pages are not served for a name that is mistyped."""

@@ -13,8 +13,10 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
 from uuid import UUID
 
 import psycopg
@@ -26,6 +28,7 @@ from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import (
     InvalidArgumentError,
+    KeyExistsError,
     MemoryContextError,
     MissingDependencyError,
     SchemaVersionError,
@@ -47,7 +50,7 @@ from memory_context.stores.sql import (
 )
 from memory_context.stores.sql.index import indexing, keyword_index
 from memory_context.stores.sql.restore_records import insert_records
-from memory_context.stores.sql.schema import owners, passages
+from memory_context.stores.sql.schema import memories, owners, passages
 from patient import PATIENT
 
 ANN = Scope("ann")
@@ -665,3 +668,73 @@ def test_a_memory_replaced_while_another_process_empties_the_index(postgres_url:
             owners.c.passages, sa.select(sa.func.count(passages.c.id)).scalar_subquery()
         )
         assert [(1, 1)] == other.database.rows(totals)
+
+
+def test_a_deadlock_is_tried_again(postgres_url: str) -> None:
+    """Of two transactions that wait for each other, PostgreSQL rolls one back; it runs again after the other."""
+    with MemoryManager(postgres_url, user_id="ann") as manager, ThreadPoolExecutor() as pool:
+        for key in "ab":
+            manager.store(key, key=key)
+        database = SQLAlchemyStore(postgres_url).database
+        both_hold_one = Barrier(2, timeout=60)
+        runs = list[str]()
+
+        def lock_both(connection: sa.Connection, first: str, second: str) -> None:
+            is_first_run = len(runs) < 2
+            runs.append(first)
+            lock = sa.select(memories.c.id).with_for_update()
+            connection.execute(lock.filter_by(memory_key=first)).all()
+            if is_first_run:
+                both_hold_one.wait()
+            connection.execute(lock.filter_by(memory_key=second)).all()
+
+        one = pool.submit(database.write, lock_both, "a", "b")
+        other = pool.submit(database.write, lock_both, "b", "a")
+        one.result(60)
+        other.result(60)
+
+        assert len(runs) > 2
+
+
+@pytest.mark.filterwarnings("ignore:Query string argument")  # SQLAlchemy says the same
+def test_mode_ro_without_uri_is_ignored_as_sqlite_does(tmp_path: Path) -> None:
+    """Such a database is written to: reads are counted, and long texts are indexed."""
+    with MemoryManager(f"sqlite:///{tmp_path}/a.db?mode=ro", user_id="ann") as manager:
+        manager.store("the harbour", key="note")
+        manager.retrieve("note")
+        item = manager.get("note")
+        assert item is not None
+        assert item.access_count == 1
+
+
+def test_a_newer_schema_that_can_only_be_read(tmp_path: Path) -> None:
+    """The advice is to upgrade the library; a migration cannot help."""
+    file = tmp_path / "a.db"
+    with MemoryManager(f"sqlite:///{file}", user_id="ann") as manager:
+        manager.store("the harbour", key="note")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE memory_context_version SET version_num = '0099'")
+    url = f"sqlite:///file:{file}?mode=ro&uri=true"
+    with MemoryManager(url, user_id="ann") as reader, pytest.raises(SchemaVersionError) as error:
+        reader.retrieve("note")
+    assert "upgrade memory-context" in str(error.value)
+
+
+def test_replacing_all_with_one_key_or_id_twice() -> None:
+    """Of records under one key the last one stays; one id under two keys is refused."""
+    store = SQLAlchemyStore("sqlite://")
+    one, other = (MemoryItem(user_id="ann", memory_key="k", content=text) for text in ("x", "y"))
+    store.replace_all(ANN, [one, other])
+    assert [item.content for item in store.query(ANN)] == ["y"]
+    same = [replace(one, memory_key=key) for key in "ab"]
+    with pytest.raises(KeyExistsError, match="same id"):
+        store.replace_all(ANN, same)
+
+
+def test_a_long_text_that_replaces_another_is_indexed_at_once() -> None:
+    """Also if it takes over the id of the memory that it replaces, together with others."""
+    store = SQLAlchemyStore("sqlite://")
+    store.put(ANN, MemoryItem(user_id="ann", memory_key="k", content="x"))
+    long = MemoryItem(user_id="ann", memory_key="k", content="long lighthouse " * 40_000)
+    store.replace_all(ANN, [long])
+    assert [] == store.database.read(indexing.pending_memories)

@@ -116,16 +116,14 @@ def _print_error(error: Exception) -> None:
     text: str = getattr(error, "format_message", error.__str__)()
     # Some versions of typer pass pydantic's prefix on: Invalid value for '--mode': Value error, 'x' is not one of …
     text = re.sub(r"^(Invalid value for [^:]*: )Value error, ", r"\1", text)
-    if quoting := getattr(
-        error.__cause__, "errors", None
-    ):  # of pydantic, which does not quote what was given
-        text = text.replace("Input should", f"{quoting()[0]['input']!r} should").partition(
-            ", unable"
-        )[0]
+    # Pydantic does not quote what was given: Invalid value for '--limit': Input should be a valid integer, unable to …
+    errors_of_pydantic = getattr(error.__cause__, "errors", None)
+    if isinstance(error, _UsageError) and errors_of_pydantic:
+        given = f"{errors_of_pydantic()[0]['input']!r:.80}"
+        text = text.partition(", unable")[0].replace("Input should", f"{given} should")
     line = f"{NAME}: {' '.join(harmless(text).split())}"
-    command = getattr(
-        getattr(error, "ctx", None), "command_path", None
-    )  # only usage errors have it
+    # Only usage errors have a context.
+    command = getattr(getattr(error, "ctx", None), "command_path", None)
     if command:
         line += f" (see {command} --help)"
     typer.echo(line, err=True)

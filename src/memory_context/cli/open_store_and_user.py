@@ -188,7 +188,7 @@ def missing_name(
         return f"there are no memories of a user {user!r} in this database"
     for named, place in (
         ({"tier": tier}, f"in a tier {tier!r}"),
-        ({"tier": tier, "tier_id": tier_id}, f"in a {tier} {tier_id!r}"),
+        ({"tier": tier, "tier_id": tier_id}, f"in the {tier} {tier_id!r}"),
         ({"thread_id": thread}, f"of a conversation {thread!r}"),
     ):
         if None not in named.values() and not store.count(scope, {**ANY_STATE, **named}):

@@ -97,6 +97,7 @@ class Ledger:
 
 def _stood_for(text: str) -> int:
     """Return the tokens of the stored text that the first reference in *text* stands for."""
-    for ref in MemoryRef.find_all(text):
-        return ref.tokens or 0
+    refs = MemoryRef.find_all(text)
+    if refs:
+        return refs[0].tokens or 0
     return 0

@@ -366,7 +366,7 @@ class Wrapper:
         place, _, cursor = str(params.get("cursor") or "0:").partition(":")
         if not having:
             return {"result": {_PAGED[method]: []}}
-        if not place.isdecimal() or int(place) >= len(having):
+        if place not in map(str, range(len(having))):
             raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
         index = int(place)
         upstream = having[index]

@@ -17,7 +17,7 @@ from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import key_in
 
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
-_TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")
+_TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d{1,18})\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d{1,18})")
 OTHER_NAMES = {"compartment": "tier", "id": "key", "memory_key": "key"}
 MAX_HITS = 20
 _AROUND_A_KEY = " `\"'[]"

@@ -107,8 +107,10 @@ def put_all(
     items: Sequence[MemoryItem],
     batches: Batches,
     quota: Quota | None,
-) -> None:
+) -> Batches:
     """Put records with keys of the caller's choice, each replacing the memory under its key, if any.
+
+    The chunks to index are returned by the ids that the records then have: one that replaces a memory takes over its id.
 
     All rows are locked, in the order of their keys, before anything is written to the index. Writing to the index locks
     the user's row in `owners`; transactions that took these locks in different orders could deadlock.
@@ -137,6 +139,9 @@ def put_all(
             _overwrite(connection, holder, item, batches[item.id])
         new = [(item, batches[item.id]) for item in ordered if item.id in written]
         indexing.insert(connection, scope.user_id, new)
+    return {item.id: batch for item, batch in new} | {
+        holder.id: batches[item.id] for holder, item in held
+    }
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:

@@ -25,6 +25,7 @@ from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
     InvalidScopeError,
+    KeyExistsError,
     RecordChangedError,
     StoreError,
     UnsupportedDatabaseError,
@@ -228,12 +229,18 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `BatchWriter.replace_all`."""
         for item in items:
             _check_scope(scope, item)
-        batches = {item.id: indexing.prepared(item) for item in items}
+        # Of records under one key the last one stays, as if they were put one after another.
+        by_key = {item.memory_key: item for item in items}
+        batches = {item.id: indexing.prepared(item) for item in by_key.values()}
+        if len(batches) < len(by_key):
+            raise KeyExistsError("two records have the same id; leave it out to get a new one")
         while True:
             with suppress(RecordChangedError):
-                self.database.write(_put.put_all, scope, items, batches, self.quota)
+                stored = self.database.write(
+                    _put.put_all, scope, list(by_key.values()), batches, self.quota
+                )
                 break
-        self._complete_index(scope.user_id, batches)
+        self._complete_index(scope.user_id, stored)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""

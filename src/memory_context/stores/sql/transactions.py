@@ -43,6 +43,8 @@ _ONLY_SELECTS = sa.text(
 )
 
 _NO_VALUES: Values = {}
+# So often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
+DEADLOCKS = 3
 
 
 class Database:
@@ -117,7 +119,7 @@ class Database:
     @property
     def reads_only(self) -> bool:
         """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server."""
-        if self._only_selects or self.url.query.get("mode") == "ro":
+        if self._only_selects or urls.opens_for_reading(self.url):
             return True
         file = urls.file_of(self.url)
         return file is not None and file_watch.may_only_read(str(file))
@@ -137,7 +139,10 @@ class Database:
     def write(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """Do as `read`, in a writing transaction, which is rolled back if *work* raises."""
+        """Do as `read`, in a writing transaction, which is rolled back if *work* raises.
+
+        Where PostgreSQL ends a deadlock by rolling it back, *work* is called again, three times at most.
+        """
         self._prepare_schema()
         return self.run_as_it_is(lambda connection: work(connection, *args, **named), kind="write")
 
@@ -147,6 +152,16 @@ class Database:
         Raises:
             StoreError: The database failed.
         """
+        for _ in range(DEADLOCKS if kind == "write" else 0):
+            try:
+                return self._run_once(work, kind)
+            except StoreUnavailableError as error:
+                # The server has rolled back one of two transactions that waited for each other, and the other one went on.
+                if type(error.__cause__).__name__ != "DeadlockDetected":
+                    raise
+        return self._run_once(work, kind)
+
+    def _run_once(self, work: Callable[[sa.Connection], T], kind: Transaction) -> T:
         with self._transaction(kind) as connection:
             return work(connection)
 
@@ -282,11 +297,12 @@ class Database:
                 return
             # Each version is read in a reading transaction first, because a writing one would have to
             # wait for other writers.
-            if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
-                if self.reads_only:
+            revision = self.run_as_it_is(migrate.revision_of)
+            if revision != migrate.HEAD:
+                if self.reads_only and revision in migrate.REVISIONS:
                     raise SchemaVersionError(
-                        f"the database has another schema than {migrate.HEAD}, and can only be read here; "
-                        "run `memory-context migrate` where it can be written"
+                        f"the database has schema {revision}, this library needs {migrate.HEAD}, and it can only be "
+                        "read here; run `memory-context migrate` where it can be written"
                     )
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
             if self.dialect == "postgresql":

@@ -131,6 +131,11 @@ def file_of(url: sa.URL) -> Path | None:
     return Path(path)
 
 
+def opens_for_reading(url: sa.URL) -> bool:
+    """Return whether SQLite opens the file of *url* for reading only. Without ``uri=true`` it ignores ``mode=ro``."""
+    return _is_uri(url) and url.query.get("mode") == "ro"
+
+
 def _is_uri(url: sa.URL) -> bool:
     """Return whether the database is named by a URI of SQLite's, as in ``sqlite:///file:name.db?mode=ro&uri=true``."""
     is_on = str(url.query.get("uri")).lower() in _TRUE
