@@ -149,3 +149,8 @@ def test_any_text(before: str, behind: str) -> None:
 def test_no_text_takes_for_ever(unit: str) -> None:
     """A million characters of what regular expressions fear are analyzed within the test's time limit."""
     assert analyze((unit * 1_000_000)[:1_000_000]).length <= 1_000_000
+
+
+def test_a_run_of_escaped_backslashes_is_read() -> None:
+    """However long it is."""
+    assert held_by("end " + "\\u005c" * 5000, ["end"]) == {"end"}

@@ -82,7 +82,10 @@ def test_a_folded_text_is_its_reference_and_a_preview() -> None:
 
 
 def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
-    """Only the last state of a line that is written again and again; the stored text stays whole."""
+    """Only the last state of a line that is written again and again.
+
+    The stored text stays whole, and what was overwritten is not in sight.
+    """
     states = "".join(f"\rfetched {number}%" for number in range(101))
     text = f"Collecting numpy\r\n{states}, done\r\nname,note\n1,one\rtwo\n" + LOG
     result = fold(text, Shelf().put, LETTERS, threshold=500, preview_tokens=2000)
@@ -91,6 +94,7 @@ def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
     assert result.preview.text.startswith(
         "Collecting numpy\r\nfetched 100%, done\nname,note\n1,one\rtwo"
     )
+    assert () == result.preview.ranges
 
 
 def test_without_a_preview_the_reference_stands_alone() -> None:

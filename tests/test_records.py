@@ -415,3 +415,12 @@ def test_a_document_of_yaml_is_a_record() -> None:
     place = longer.index("reports")
     record = record_at(longer, place, place + 7)
     assert record.stop - record.start < 1200
+
+
+def test_other_texts_between_lines_of_hyphens_keep_their_records() -> None:
+    """A row of a table, below a line with a key, is one row."""
+    rows = "\n".join(f"name{n},{n}" for n in range(20))
+    text = f"report: a\n{rows}\n---\nreport: b\n{rows}\n"
+    place = text.rindex("name7")
+    record = record_at(text, place, place + 5)
+    assert text[record.start : record.stop].count("name") < 3

@@ -40,6 +40,27 @@ TESTS = "\n".join(
 )
 BUILD = "\n".join(f"12:00:{n:02} compiled module_{n} in {n * 37 % 50 + 9} ms" for n in range(50))
 STEPS = "\n".join(f"step {n}: done in {n % 4}m {n}s, 3 files" for n in range(30))
+CITIES = "\n".join(["city,age", *(f"city{n},{40 + n}" for n in range(10))])
+TASKS = "\n".join(
+    ["task,elapsed", *(f"task{n},{n} {unit}" for unit in "smh" for n in range(1, 11))]
+)
+MILLISECONDS = "\n".join(["task,duration_ms", *(f"task{n},{n * 97}" for n in range(40))])
+CARS = "\n".join(["car,speed", *(f"car{n},{100 + n}" for n in range(20))])
+SPANS = "\n".join(["step,took", *(f"step{n},3m{n}s" for n in range(3, 28))])
+LISTING = "\n".join(
+    [
+        "total 64",
+        *(
+            f"-rw-r--r-- 1 ann ann {1000 + n * 457 % 5000} Nov {n + 1:2} 10:00 file{n}"
+            for n in range(27)
+        ),
+    ]
+)
+REQUESTS = "\n".join(
+    f"10:00:{n:02} request id={n} duration={n * 7 % 31}ms timeout=30s retry in {n}s"
+    for n in range(40)
+)
+CAMEL = json.dumps([{"orderId": 9000 - n, "total": n * 7.5} for n in range(1, 20)])
 
 
 def _rows(question: str, text: str) -> list[str]:
@@ -72,6 +93,15 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which module took the longest to compile?", BUILD, ["12:00:27 compiled module_27 in 58"]),
         ("which module compiled fastest?", BUILD, ["12:00:00 compiled module_0 in 9"]),
         ("what was the slowest step", STEPS, ["step 27:"]),
+        ("slowest step?", SPANS, ["step27,"]),
+        ("Which request was slowest?", REQUESTS, ["10:00:22 request id=22 "]),
+        ("quel city est le plus petit par age ?", CITIES, ["city0,"]),
+        ("which task elapsed over 9 hours?", TASKS, ["task10,10 h"]),
+        ("tasks with duration over 3600?", MILLISECONDS, ["task38,", "task39,"]),
+        ("which tests have at least 97 duration", TESTS, []),
+        ("which have a duration of at least 92?", TESTS, ["test_22,"]),
+        ("which file is the newest?", LISTING, ["-rw-r--r-- 1 ann ann 2882 Nov 27"]),
+        ("What is the largest total of an order?", CAMEL, ['{"orderId": 8981,']),
     ],
 )
 def test_rows_with_the_value_come(question: str, text: str, begins: list[str]) -> None:
@@ -104,11 +134,26 @@ def test_objects_of_json_come_by_their_values(indent: int | None) -> None:
         ("I have the highest salary of all.", STAFF),
         ("Which one has the most, retries or duration?", STAFF),
         ("Which animal is the fastest?", BUILD),
+        ("Can you write at least one test for it?", TESTS),
+        ("Add a test that runs in under 5 seconds, can you?", TESTS),
+        ("What changed over 3 test runs?", CARS.replace("car", "test")),
+        ("Why does the test status matter most?", TESTS),
+        ("who has the second largest salary?", STAFF),
+        ("which task took over 2 seconds?", MILLISECONDS),
+        (
+            "What is the largest of the orders?",
+            json.dumps({"orders": [{}, {}], "note": "a b " * 99}),
+        ),
     ],
 )
 def test_other_superlatives_bring_nothing(message: str, text: str) -> None:
     """A message must ask, and hold enough of what stands in the table; a name that stands nowhere is about something else."""
     assert not _rows(message, text)
+
+
+def test_a_speed_is_no_duration() -> None:
+    """The only column with numbers is not what "fastest" is about, unless it holds durations."""
+    assert not any("100" in row for row in _rows("which car is the fastest?", CARS))
 
 
 def test_a_list_is_no_answer() -> None:

@@ -85,8 +85,9 @@ def fold(
     columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
     tokens_left -= counter.count(columns)
     changes = changed_lines(item.text, focus.earlier, CHANGES_PART * tokens_left, counter.count)
+    on_terminal = as_on_terminal(item.text)
     preview = excerpt(
-        as_on_terminal(item.text),
+        on_terminal,
         focus.question,
         tokens_left - counter.count(changes.text),
         counter.count,
@@ -100,5 +101,8 @@ def fold(
     unfolded = item.token_count if item.content == text else counter.count(text)
     if tokens >= unfolded:
         return None
-    ranges = (*changes.ranges, *preview.ranges)
+    ranges = changes.ranges
+    # What a line of a progress bar was overwritten with before is not in sight.
+    if on_terminal == item.text:
+        ranges += preview.ranges
     return Folded(shown, item, Excerpt(preview.text, ranges), tokens)

@@ -16,6 +16,7 @@ from memory_context.conversation.recall.ranked_places import LEAST_OF_FACT, Rank
 from memory_context.conversation.recall.superlatives_and_bounds import AskedValue, asked_value
 from memory_context.conversation.recall.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.quantities_in_texts import quantity, unit_of
@@ -32,13 +33,17 @@ _IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "po
 # The column of a log, and of a text without columns, that the text itself does not hold.
 LINE_NUMBER = "line"
 _WORD = re.compile(r"[^\W_]+")
-_DURATION = re.compile(
-    r"(?<![\w.:-])\d+(?:\.\d+)?\s?(?:ns|[uµ]s|ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b"
+_PART = re.compile(
+    r"\d+(?:\.\d+)?\s?(?:ns|[uµ]s|ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)(?![^\W\d_])"
 )
+_DURATION = re.compile(rf"(?<![\w.:-])(?:{_PART.pattern}\s?)+")
+# Where a name in camel case is divided: `orderId` is an id.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # So many cells of a column are looked at, to see what it holds.
 SAMPLED = 1000
 # A row is looked for at so many places of its rarest cell, and is where so much of its cells stands.
 MOST_PLACES = 50
+MOST_COUNTED = 8
 LEAST_OF_ROW = 0.8
 
 
@@ -66,15 +71,16 @@ class _Wanted:
 
     def value_in(self, cell: object) -> float | None:
         """Return the number in a cell; if a date is asked for, the seconds since 1970, or minus the age that it tells."""
-        text = cell_text(cell)
+        text = cell_text(cell).strip()
+        if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
+            return None  # "over 2 seconds" says nothing about milliseconds without a unit
         if not self.asked.is_date:
-            return quantity(text)
-        if when := moment(text):
+            return _seconds(text) or quantity(text)
+        # A number is a date only if it may be a year.
+        if (when := moment(text)) and (not text.isdigit() or text[:2] in ("19", "20")):
             return when.timestamp()
-        age, unit = quantity(text), unit_of(text)
-        if age is None or unit is None or unit[0] != "time":
-            return None
-        return -age
+        age = _seconds(text)
+        return None if age is None else -age
 
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
@@ -128,7 +134,7 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     except InvalidSelectionError:
         return 0.0, []
     columns = table.columns
-    if columns[0] == LINE_NUMBER:
+    if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
     measure = _measure_of(columns, rows, wanted)
@@ -149,10 +155,23 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     return share, _with_value(by_share[share], wanted.asked)
 
 
+def _measures_time(text: str) -> bool:
+    """Return whether a quantity has a unit of time."""
+    unit = unit_of(text)
+    return unit is not None and unit[0] == "time"
+
+
+def _seconds(text: str) -> float | None:
+    """Return the seconds in a text that is a duration, such as "51 ms" or "5m 12s"; None for any other text."""
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(quantity(part) or 0.0 for part in _PART.findall(text))
+
+
 def _seconds_in(line: str) -> float | None:
-    """Return the sum of the durations in a line, such as "in 51 ms" or "5m 12s"; None if there are none."""
-    durations = [quantity(match.group()) or 0.0 for match in _DURATION.finditer(line)]
-    return sum(durations) if durations else None
+    """Return the seconds of the first duration in a line; None if there is none."""
+    duration = _DURATION.search(line)
+    return _seconds(duration.group().strip()) if duration else None
 
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
@@ -164,26 +183,33 @@ def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Ro
     bound = quantity(asked.bound)
     if bound is None:
         return []
-    if asked.is_largest:
-        return [row for value, row in rows if value > bound]
-    return [row for value, row in rows if value < bound]
+    meant = list[Row]()
+    for value, row in rows:
+        is_beyond = value > bound if asked.is_largest else value < bound
+        if is_beyond or (asked.has_bound and value == bound):
+            meant.append(row)
+    return meant
 
 
 def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
     """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
+    asked = wanted.asked
     ranks = dict[int, tuple[bool, float]]()
     for place, name in enumerate(columns):
-        names = set(_WORD.findall(name.lower()))
+        names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
         values = [value for value in map(wanted.value_in, filled) if value is not None]
         differ = len(set(values)) > 1
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
-            is_about = not names.isdisjoint(wanted.asked.columns.split())
+            is_about = not names.isdisjoint(asked.columns.split())
             ranks[place] = is_about, wanted.share(wanted.held_by(name))
     best = max(ranks, key=ranks.__getitem__, default=None)
-    if best is None:
+    if best is None or not held_by(columns[best], lexemes_of(asked.counted)) >= set(
+        lexemes_of(asked.counted)
+    ):
         return None
-    is_clear = any(ranks[best]) or len(ranks) == 1 or wanted.asked.is_date
+    is_only = len(ranks) == 1 and not asked.columns
+    is_clear = any(ranks[best]) or is_only or asked.is_date
     return best if is_clear else None
 
 
@@ -191,7 +217,11 @@ def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
     """Return the place of a row's rarest cell in the text of *at*; None if the row is not written there as it was read."""
     texts = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
     cells = [cell for cell in texts if cell and cell in at.text]
-    rarest = min(cells, key=at.text.count, default="")
+    # Counting takes time, so only the longest cells are candidates; and a longer row is not whole in its record.
+    if sum(map(len, cells)) > LONGEST_RECORD:
+        return None
+    longest = sorted(cells, key=len, reverse=True)[:MOST_COUNTED]
+    rarest = min(longest, key=at.text.count, default="")
     for match in islice(re.finditer(re.escape(rarest), at.text), MOST_PLACES):
         place = replace(at, start=match.start(), stop=match.end())
         record = at.text[place.record.start : place.record.stop]

@@ -28,20 +28,31 @@ priciest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?
 _CHEAPEST = """
 cheapest least_expensive billigste[nrs]? günstigste[nrs]? moins_ch(?:er|ère)s? más_barat[oa]s?
 """
-_SMALLEST = """
-least fewest lowest smallest lightest weakest coldest min(?:imum)? wenigsten kleinste[nrs]? niedrigste[nrs]?
-geringste[nrs]? (?:le|la|les)_moins menor mínim[oa] más_baj[oa]s? más_pequeñ[oa]s? 最小 最低 最少 最短
+_SMALLEST = r"""
+(?<!at\s)least fewest lowest smallest lightest weakest coldest min(?:imum)? wenigsten kleinste[nrs]? niedrigste[nrs]?
+geringste[nrs]? (?:le|la|les)_moins (?:le|la|les)_plus_(?:petite?|bas|basse|faible)s? menor mínim[oa] más_baj[oa]s?
+más_pequeñ[oa]s? 最小 最低 最少 最短
 """
-_LARGEST = """
-most highest largest biggest greatest heaviest strongest hottest warmest furthest farthest widest tallest deepest
-max(?:imum)? meisten höchste[nrs]? größte[nrs]? schwerste[nrs]? (?:le|la|les)_plus mayor máxim[oa] más 最大 最高 最多
-最長 最长 一番 最も
+_LARGEST = r"""
+(?<!at\s)most highest largest biggest greatest heaviest strongest hottest warmest furthest farthest widest tallest deepest
+(?-i:max|^Max)(?:imum)? meisten höchste[nrs]? größte[nrs]? schwerste[nrs]? (?:le|la|les)_plus mayor máxim[oa] más 最大 最高
+最多 最長 最长 一番 最も
 """
-_ABOVE = (
-    "over above (?:more|greater|higher|larger)_than exceed(?:s|ing)? über mehr_als plus_de más_de"
+_ABOVE = "over above (?<!not\\s)(?<!no\\s)(?:more|greater|higher|larger)_than exceed(?:s|ing)? über mehr_als plus_de más_de"
+_BELOW = "under below (?<!not\\s)(?<!no\\s)(?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de"
+# The same with the number itself.
+_FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos"
+_UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
+_UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
+_NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
+# "The second largest" and "the three largest" are not the largest one.
+_IS_RANKED = re.compile(r"\b(?:second|third|two|three|four|five|ten|[0-9]+)\s+$", re.IGNORECASE)
+# A question that begins so asks for no row: "Is it the fastest?", "Why does it matter most?".
+_ASKS_OTHERWISE = re.compile(
+    r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
+    re.IGNORECASE,
 )
-_BELOW = "under below (?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de"
-_NUMBER = r"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?(?:[^\W\d_]{1,3}\b)?)"
+_NEXT_WORD = re.compile(r"\s*([^\W\d_]{4,})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,8 @@ class AskedValue:
         is_date: Whether a date is meant.
         said: The part of the message that says so.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
+        has_bound: Whether the bound itself is meant, too.
+        counted: The word behind a bound, "most" or "least", which is to name the column: "more than 10 restarts".
     """
 
     is_largest: bool
@@ -61,6 +74,8 @@ class AskedValue:
     is_date: bool = False
     said: str = ""
     bound: str = ""
+    has_bound: bool = False
+    counted: str = ""
 
     @property
     def is_duration(self) -> bool:
@@ -78,8 +93,11 @@ def _any_of(words: str, behind: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(patterns)}){behind}", re.IGNORECASE)
 
 
+_COUNTING = frozenset(("most", "least", "fewest"))
 # The first meaning that is found counts: "most recent" before "most", "more than 9" before "most".
 _MEANINGS = (
+    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True, has_bound=True)),
+    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False, has_bound=True)),
     (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True)),
     (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False)),
     (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
@@ -95,8 +113,20 @@ _MEANINGS = (
 
 def asked_value(message: str) -> AskedValue | None:
     """Return the value that a message asks for; None if it asks for none."""
+    text = message[:READ_AT_MOST]
+    if _ASKS_OTHERWISE.match(text):
+        return None
     for pattern, meaning in _MEANINGS:
-        if match := pattern.search(message[:READ_AT_MOST]):
-            bound = match.groupdict().get("number", "")
-            return replace(meaning, said=match.group(), bound=bound)
+        match = pattern.search(text)
+        if match is None:
+            continue
+        if _IS_RANKED.search(text, 0, match.start()):
+            return None
+        bound = match.groupdict().get("number", "")
+        counted = None
+        if bound or match.group().lower() in _COUNTING:
+            counted = _NEXT_WORD.match(text, match.end())
+        return replace(
+            meaning, said=match.group(), bound=bound, counted=counted[1] if counted else ""
+        )
     return None

@@ -11,7 +11,7 @@ from memory_context.text.ranges import Span
 STRING_OR_BRACKET = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
 # Where an object begins. An unescaped quote right after a brace cannot be inside a string.
 OBJECT_START = re.compile(r"""\{\s*["']""")
-BEGINS_WITH_OBJECT = re.compile(rf"\s*\[?\s*{OBJECT_START.pattern}")
+BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
 
 
 def short_objects(text: str, start: int, end: int) -> list[Span]:

@@ -53,6 +53,8 @@ _BETWEEN_CELLS = re.compile(
 )  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
 _NON_SPACE = re.compile(r"\S")
+# A key of YAML, behind comments.
+_KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +109,15 @@ def record_at(text: str, start: int, stop: int) -> Record:
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
-    marked = _turn_or_document_at(text, begin, end)
-    if marked is not None:
-        return marked
+    if text.startswith(SAID, begin):
+        turn = turn_at(text, begin, end)
+        if turn.stop - turn.start <= LONGEST_TURN:
+            return turn
     part = _part_of_long_line((begin, end), (start, stop))
     section = section_at(text, begin)
     if section is not None and section.is_of_diff:
         return Record(*(part or section.span), section.heads, comes_again=True)
-    record = None
-    beginning = text[begin : begin + 40].lstrip()
-    if part or beginning.startswith(("{", "[", '"', "}", "]")):
-        record = _object_at(text, start)
-    if record is None:
-        record = Record(*part) if part else row_at(text, begin, end)
+    record = _document_at(text, begin, end) or _object_or_row_at(text, (begin, end), start, part)
     if record is not None:
         return record
     if section is not None and section.is_record:
@@ -135,22 +133,33 @@ def record_at(text: str, start: int, stop: int) -> Record:
     return record
 
 
-def _turn_or_document_at(text: str, begin: int, end: int) -> Record | None:
-    """Return the turn of a stored conversation, or the document of YAML between lines of three hyphens, that a line is in.
+def _object_or_row_at(text: str, line: Span, place: int, part: Span | None) -> Record | None:
+    """Return the object around a place, or the row that its line is; of a long line without objects the *part* near it."""
+    begin, end = line
+    record = None
+    beginning = text[begin : begin + 40].lstrip()
+    if part or beginning.startswith(("{", "[", '"', "}", "]")):
+        record = _object_at(text, place)
+    if record is not None:
+        return record
+    if part is not None:
+        return Record(*part)
+    return row_at(text, begin, end)
 
-    None if it is in neither, or in one that is too long.
+
+def _document_at(text: str, begin: int, end: int) -> Record | None:
+    """Return the document of YAML, between lines of three hyphens, that a line is in; None if it is too long, or is none.
+
+    Its first line, and the line itself, begin with a key.
     """
-    if text.startswith(SAID, begin):
-        turn = turn_at(text, begin, end)
-        return turn if turn.stop - turn.start <= LONGEST_TURN else None
     above = text.rfind(DOCUMENT_ENDS, max(0, begin - LONGEST_RECORD), begin)
     below = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
     if above < 0 and below < 0:
         return None
     start = above + len(DOCUMENT_ENDS) if above >= 0 else 0
     stop = below if below >= 0 else len(text.rstrip())
-    has_key = ":" in text[start : line_end(text, start)]
-    if stop - start > LONGEST_RECORD or not has_key:
+    is_yaml = _KEY.match(text, start) and _KEY.match(text, begin)
+    if stop - start > LONGEST_RECORD or not is_yaml:
         return None
     return Record(start, stop, comes_again=True)
 

@@ -128,10 +128,10 @@ def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
 @lru_cache(_CACHED_WORDS)
 def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
+    if word.startswith(("\\n", "\\r", "\\t")):
+        return tuple(dict.fromkeys((*lexemes_of(word[2:]), *lexemes_of(word[1:]))))
     if "\\u" in word:
         word = unescaped(word)
-    if word.startswith("\\"):
-        return tuple(dict.fromkeys((*lexemes_of(word[2:]), *lexemes_of(word[1:]))))
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))
     # Most words are plain words or numbers, which need no regular expression.

@@ -37,6 +37,8 @@ def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     """Yield the spans in *text* of any six characters of a secret, or of a whole shorter secret that is a word."""
     for size in range(_PIECE, _SHORTEST_PIECE - 1, -1):
         kinds = _kinds_of_pieces(secrets, size)
+        if not kinds:
+            continue
         for start, piece in _runs(text, size):
             if piece not in kinds:
                 continue
@@ -63,8 +65,8 @@ def _runs(text: str, size: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_word(text: str, start: int, stop: int) -> bool:
-    before = text[:start][-1:]
-    after = text[stop:][:1]
+    before = text[max(0, start - 1) : start]
+    after = text[stop : stop + 1]
     return not (before.isalnum() or after.isalnum())
 
 
