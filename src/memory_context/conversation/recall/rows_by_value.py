@@ -24,7 +24,7 @@ from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row
 
-# So many characters are read as tables for a message, which takes half a second.
+# So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
@@ -33,6 +33,7 @@ _IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "po
 # The column of a log, and of a text without columns, that the text itself does not hold.
 LINE_NUMBER = "line"
 _WORD = re.compile(r"[^\W_]+")
+# A number with a unit of time; and one or several of these, as in "5m 12s", but not the end of a date or an address.
 _PART = re.compile(
     r"\d+(?:\.\d+)?\s?(?:ns|[uµ]s|ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)(?![^\W\d_])"
 )
@@ -41,7 +42,7 @@ _DURATION = re.compile(rf"(?<![\w.:-])(?:{_PART.pattern}\s?)+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # So many cells of a column are looked at, to see what it holds.
 SAMPLED = 1000
-# A row is looked for at so many places of its rarest cell, and is where so much of its cells stands.
+# A row is looked for at so many places of the rarest of its longest cells, and is where so much of its cells stands.
 MOST_PLACES = 50
 MOST_COUNTED = 8
 LEAST_OF_ROW = 0.8
@@ -204,9 +205,8 @@ def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) ->
             is_about = not names.isdisjoint(asked.columns.split())
             ranks[place] = is_about, wanted.share(wanted.held_by(name))
     best = max(ranks, key=ranks.__getitem__, default=None)
-    if best is None or not held_by(columns[best], lexemes_of(asked.counted)) >= set(
-        lexemes_of(asked.counted)
-    ):
+    counted = set(lexemes_of(asked.counted))
+    if best is None or not counted <= held_by(columns[best], counted):
         return None
     is_only = len(ranks) == 1 and not asked.columns
     is_clear = any(ranks[best]) or is_only or asked.is_date
