@@ -53,8 +53,9 @@ def ui(
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
-        # An empty database is shown until something is stored in it.
-        if user and Catalog(memories).users() and (missing := missing_name(memories, user)):
+        missing = missing_name(memories, user) if user else None
+        # An empty database is shown until something is stored in it. Counting all users reads the whole store.
+        if missing and Catalog(memories).users():
             raise MemoryNotFoundError(missing)
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 

@@ -43,10 +43,14 @@ def batches_of_records(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]
         InvalidArgumentError: One is not a record.
     """
     check_arguments(records=records)
-    return batches_of(records, _size_of)
+    return batches_of(map(_checked, records), _size_of)
+
+
+def _checked(record: AnyRecord) -> AnyRecord:
+    check_arguments(record=record)
+    return record
 
 
 def _size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
-    check_arguments(record=record)
     return len(record.content) if isinstance(record, MemoryItem) else 0

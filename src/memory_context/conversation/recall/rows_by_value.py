@@ -19,7 +19,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
-from memory_context.text.query.quantities_in_texts import quantity, unit_of
+from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row
@@ -34,9 +34,7 @@ _IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "po
 LINE_NUMBER = "line"
 _WORD = re.compile(r"[^\W_]+")
 # A number with a unit of time; and one or several of these, as in "5m 12s", but not the end of a date or an address.
-_PART = re.compile(
-    r"\d+(?:\.\d+)?\s?(?:ns|[uµ]s|ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)(?![^\W\d_])"
-)
+_PART = re.compile(rf"\d+(?:\.\d+)?\s?(?:{'|'.join(SECONDS)})(?![^\W\d_])")
 _DURATION = re.compile(rf"(?<![\w.:-])(?:{_PART.pattern}\s?)+")
 # Where a name in camel case is divided: `orderId` is an id.
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -86,11 +84,13 @@ class _Wanted:
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
+    if not ranked.is_question:
+        return []
     asked = asked_value(ranked.message)
-    found = ranked.found
-    wanted = _wanted(ranked, asked) if asked and ranked.is_question else None
+    wanted = _wanted(ranked, asked) if asked else None
     if wanted is None:
         return []
+    found = ranked.found
     meant, most = list[Occurrence](), 0.0
     left = READ_CHARACTERS
     for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):

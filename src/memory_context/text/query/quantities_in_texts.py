@@ -33,7 +33,8 @@ _WITH_UNIT = re.compile(
 # 2e3, which may also be an id.
 _WITH_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?[eE][-+]?[0-9]{1,3}")
 _UNIT = re.compile(r"\s*[-+]?[$€£~#≈<>≤≥]?\s?[0-9.,]+\s?([A-Za-zµ]+)")
-_SECONDS = {
+# The seconds in each unit of time.
+SECONDS = {
     unit: seconds
     for units, seconds in (
         ("ns", 1e-9),
@@ -132,8 +133,8 @@ def unit_of(text: str) -> tuple[str, float] | None:
     unit = _UNIT.match(text)
     if unit is None:
         return None
-    if unit[1] in _SECONDS:
-        return "time", _SECONDS[unit[1]]
+    if unit[1] in SECONDS:
+        return "time", SECONDS[unit[1]]
     size = _BYTES.fullmatch(unit[1])
     if size is None:
         return None
