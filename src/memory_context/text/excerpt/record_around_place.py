@@ -52,6 +52,8 @@ _BETWEEN_CELLS = re.compile(
     r"(?:(?<! ) *+)?[|\u2502\t] *|(?<=\S)  ++(?=\S)"
 )  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
+# The question mark that ends a record, with the next line below it, unless that asks, too, as in a list of questions.
+_ANSWERED = re.compile(r"[?\uff1f]\s++[^\n]++(?<![?\uff1f])")
 _NON_SPACE = re.compile(r"\S")
 # A key of YAML, behind comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
@@ -130,7 +132,15 @@ def record_at(text: str, start: int, stop: int) -> Record:
         record = Record(*span, heads, comes_again=True)
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
-    return record
+    return _with_answer(text, record)
+
+
+def _with_answer(text: str, record: Record) -> Record:
+    """Return a record that ends as a question together with the line below it, which may answer."""
+    answer = _ANSWERED.match(text, record.stop - 1)
+    if answer is None or answer.end() - record.start > LONGEST_RECORD:
+        return record
+    return replace(record, stop=answer.end())
 
 
 def _object_or_row_at(text: str, line: Span, place: int, part: Span | None) -> Record | None:
