@@ -125,10 +125,11 @@ def _of_pairs(line: str) -> list[str | None]:
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
     for names in _NAMES_OF_PAIRS:
-        name = next(filter(pairs.__contains__, names), "")
-        parts.append(pairs.pop(name, None))
+        given = [name for name in names if name in pairs]
+        parts.append(pairs.pop(given[0]) if given else None)
     time, level, source = parts
-    if time and (stamp := _STAMP.match(time)):
+    stamp = _STAMP.match(time or "")
+    if stamp:
         time = _time(stamp)
     if level:
         level = level.upper()

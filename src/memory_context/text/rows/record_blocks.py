@@ -317,8 +317,9 @@ def _begins_record(match: _Match, block: _Block, form: _Form, *, is_first: bool)
         return False
     name = _name_of(match)
     is_there = name in block.fields
-    opener = form.opener or next(iter(block.fields), "")
-    if name == opener and (is_there or is_first):
+    first = next(iter(block.fields), "")
+    is_opener = name == (form.opener or first)
+    if is_opener and (is_there or is_first):
         return True
     if not is_first or block.has_body:
         return False
@@ -339,9 +340,8 @@ def _add_field(block: _Block, match: _Match) -> None:
 def _with_heading(text: str) -> _Block:
     """Return a new record below a heading, with the fields that the heading itself holds."""
     block = _Block(text)
-    for part in _PARTS.split(text):
-        match = FIELD.fullmatch(part)
-        if match and match["value"] and not _NUMBERED.fullmatch(match["name"]):
+    for match in filter(None, map(FIELD.fullmatch, _PARTS.split(text))):
+        if match["value"] and not _NUMBERED.fullmatch(match["name"]):
             block.add(_name_of(match), _plain(match["value"]))
     block.last = ""
     return block
