@@ -143,13 +143,12 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
-        found = Segmentation(
-            text,
-            joined(
-                (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
-                for start, end in regions
-            ),
-        )
+        wider = list[Span]()
+        for start, end in regions:
+            wider_start = max(0, start - LONGEST_RECORD)
+            wider_end = min(len(text), end + LONGEST_RECORD)
+            wider.append((wider_start, wider_end))
+        found = Segmentation(text, joined(wider))
         for start, end in found.regions:
             _split_objects(found, start, end)
         return found
@@ -228,7 +227,10 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
-    begin = value = _skip_space(text, opening.end()) if opening else len(text)
+    begin = len(text)
+    if opening:
+        begin = _skip_space(text, opening.end())
+    value = begin
     depth = index = 0
     for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
@@ -278,7 +280,10 @@ def _split_text(
     """
     text = found.text
     segments = found.segments
-    if header is None and (header_end := end_of_header(text, start, end)):
+    header_end = 0
+    if header is None:
+        header_end = end_of_header(text, start, end)
+    if header_end:
         header = len(segments)
         segments.append(Segment(start, header_end, container))
         start = header_end + 1
@@ -300,7 +305,8 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
             that end here are removed, and one that begins here is added.
         index: The index that the segment will have.
     """
-    if text[begin : begin + 1] in ("", "\n"):
+    is_blank = text[begin : begin + 1] in ("", "\n")
+    if is_blank:
         if scopes:
             return scopes[-1][1]
         return None
