@@ -228,5 +228,6 @@ def _index(database: Database) -> Check:
 def _expired(count: int) -> Check:
     if not count:
         return Check("expired", "no memory has expired")
-    found = f"{counted(count, 'memory')} {'has' if count == 1 else 'have'} expired"
+    have = "has" if count == 1 else "have"
+    found = f"{counted(count, 'memory')} {have} expired"
     return Check("expired", found, CheckStatus.NOTE, "memory-context gc deletes them")

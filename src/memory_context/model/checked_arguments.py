@@ -19,8 +19,8 @@ def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
 
 
-def _is_at_least(least: int) -> Callable[[Any], bool]:
-    return lambda value: is_whole(value) and value >= least
+def _is_count(value: object) -> bool:
+    return is_whole(value) and value >= 0
 
 
 def _is_share(value: object) -> bool:
@@ -71,9 +71,9 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
     "importance": (_is_share, "a number from 0 to 1"),
-    "offset": (_is_at_least(0), "a whole number, 0 or more"),
+    "offset": (_is_count, "a whole number, 0 or more"),
     "limit": (
-        lambda value: value is None or _is_at_least(0)(value),
+        lambda value: value is None or _is_count(value),
         "a whole number, 0 or more, or None for all",
     ),
 }

@@ -120,4 +120,5 @@ def _looks_like_base64(text: str) -> bool:
     if not _BASE64.fullmatch(head):
         return False
     body = "".join(text.split())
-    return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None
+    is_whole = len(body) % 4 == 0
+    return is_whole and _BASE64.fullmatch(body) is not None

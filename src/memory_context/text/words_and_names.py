@@ -95,9 +95,11 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
     ends = list[int]()
     longer = [0]
     for match in _ESCAPED.finditer(text):
-        ends.append(match.start() - longer[-1] + 1)
-        longer.append(longer[-1] + len(match[0]) - 1)
-    text = unescaped(text) if ends else text
+        so_far = longer[-1]
+        ends.append(match.start() - so_far + 1)
+        longer.append(so_far + len(match[0]) - 1)
+    if ends:
+        text = unescaped(text)
     lower = text.lower()
     for word in words:
         if len(lower) == len(text):
@@ -117,9 +119,9 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
 def _without_longer_numbers(text: str, length: int, places: Iterable[int]) -> Iterator[int]:
     """Yield those of *places* at which no number goes on before or after a word of this *length*."""
     for place in places:
-        if _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length):
-            continue
-        yield place
+        goes_on = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
+        if not goes_on:
+            yield place
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -151,8 +151,11 @@ class IndexedFolder:
         def is_of_another(line: Line) -> bool:
             return line.get("user_id") != user_id
 
+        def is_kept(line: Line) -> bool:
+            return line.get("id") in known and is_of_another(line)
+
         keep_lines(self._folder, DELETED, is_of_another)
-        keep_lines(self._folder, READ, lambda line: is_of_another(line) and line.get("id") in known)
+        keep_lines(self._folder, READ, is_kept)
 
     def _load(self) -> None:
         """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""

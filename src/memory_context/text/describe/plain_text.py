@@ -49,7 +49,8 @@ def describe_plain(sample: Sample) -> Description:
     facts = f"text, {counted(sample.line_count, 'line')}"
     failures, first = failures_in(sample.text)
     if 0 < failures <= FAILING_PART * sample.line_count:
-        return Description(Kind.TEXT, f"{facts}, {counted(failures, 'failure')}", (first.strip(),))
+        facts += f", {counted(failures, 'failure')}"
+        return Description(Kind.TEXT, facts, (first.strip(),))
     closing = _closing_line(sample.tail)
     if closing:
         return Description(Kind.TEXT, f"{facts}, at its end", (closing,))

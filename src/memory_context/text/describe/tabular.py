@@ -92,7 +92,8 @@ def describe_records(sample: Sample) -> Description | None:
     if any(line.endswith((";", "{")) for line in lines):
         return None  # code
     fields = sum(1 for line in lines if _FIELD.match(line))
-    if fields < 0.3 * len(lines) and pair_table(sample.text) is None:
+    has_few_fields = fields < 0.3 * len(lines)
+    if has_few_fields and pair_table(sample.text) is None:
         return None  # prose
     # The rows are counted with the reader that queries use, so that both agree; for a very long text, estimated from its
     # beginning.
