@@ -24,9 +24,12 @@ def health(visit: Visit) -> Html:
     catalog = visit.catalog
     megabytes = catalog.size() / 1e6
     parts.append(tag("h2", f"Stored: {megabytes:,.1f} MB, all users together"))
-    for name, column in (("type", "memory_type"), ("tier", "tier")):
+    for name, totals in (
+        ("type", catalog.totals("memory_type", visit.user)),
+        ("tier", catalog.totals("tier", visit.user)),
+    ):
         rows = list[list[str]]()
-        for one in catalog.totals(column, visit.user):
+        for one in totals:
             rows.append(
                 [
                     one.name,
