@@ -50,12 +50,14 @@ class SummarizingContext(ShorteningContext):
         spoken = [message for message in self._messages if not message.is_system]
         cut = self._cut(spoken)
         if cut and self._tokens(spoken) >= self._trigger:
+            old = spoken[:cut]
+            kept = spoken[cut:]
             self.spent += SUMMARY_PROMPT
-            self.spent += min(self._tokens(spoken[:cut]), SUMMARIZED)
+            self.spent += min(self._tokens(old), SUMMARIZED)
             words = ["word"] * self._words
             text = SUMMARY + " ".join(words)
-            summary = Message(f"summary-{spoken[cut].id}", "user", "user", {0: text})
-            self._messages = [*system, summary, *spoken[cut:]]
+            summary = Message(f"summary-{kept[0].id}", "user", "user", {0: text})
+            self._messages = [*system, summary, *kept]
         return list(self._messages)
 
     def _cut(self, spoken: Sequence[Message]) -> int:
@@ -93,7 +95,8 @@ class CompactingContext(ShorteningContext):
             called = [index for index, group in enumerate(kept) if group[0].calls]
             old = max(len(called) - self._keep, 0)
             for index in called[:old]:
-                kept[index] = [_results_of(kept[index])]
+                results = _results_of(kept[index])
+                kept[index] = [results]
             self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
             droppable = [group for group in kept if not group[0].is_system]
