@@ -41,8 +41,8 @@ class CapacityContract:
         assert limit == error.limit
         assert unit == error.unit
         assert store.get(ANN, refused.memory_key) is None
-        without_a_capacity = note("6", "p1")
-        assert store.put(ANN, without_a_capacity)
+        without_a_capacity = store.put(ANN, refused)
+        assert refused == without_a_capacity
 
     def test_replaced_memory_frees_its_share(self, store: MemoryStore) -> None:
         """A replaced memory, or the same content put again, takes no further capacity."""
