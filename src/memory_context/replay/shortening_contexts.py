@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from memory_context.conversation.message import Message
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.prices import charged, tokens_of
+from memory_context.replay.prices import tokens_of_messages
 from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
@@ -130,7 +130,7 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
 def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
     """Drop messages from the middle until the others fit: the rule of AutoGen's token-limited context."""
     groups = list(together(messages))
-    sizes = [tokens_of(map(charged, group), counter) for group in groups]
+    sizes = [tokens_of_messages(group, counter) for group in groups]
     total = sum(sizes)
     while total > tokens and groups:
         middle = len(groups) // 2
@@ -148,8 +148,7 @@ def removed(
     what providers call clearing of tool uses. Removed outputs cannot be brought back; calls and their arguments stay.
     """
     left = list(messages)
-    tokens = tokens_of(map(charged, messages), counter)
-    if tokens <= trigger:
+    if tokens_of_messages(messages, counter) <= trigger:
         return left
     outputs = [place for place, message in enumerate(messages) if message.is_result]
     older = max(len(outputs) - keep, 0)
