@@ -145,7 +145,7 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
 
 
 def _totals(one: CallTotals) -> list[str]:
-    # Below 0 where references and previews were longer than the texts that they replaced.
+    # Below 0 where what was added, such as recalled texts, has more tokens than what was left out.
     share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
     return [
         one.thread_id or "",

@@ -59,9 +59,12 @@ def _title(item: MemoryItem) -> list[str]:
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
     """Return the names and values of a memory's facts; a fact that it does not have is left out."""
+    tier = item.tier
+    if item.tier_id is not None:
+        tier = f"{tier} {item.tier_id}"
     facts = {
         "user": item.user_id,
-        "tier": f"{item.tier} {item.tier_id or ''}".rstrip(),
+        "tier": tier,
         "category": item.category,
         "tags": ", ".join(item.tags),
         "importance": f"{item.importance:g}",

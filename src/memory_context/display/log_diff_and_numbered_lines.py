@@ -64,7 +64,7 @@ def numbered(
         parts.append(joined(number, draw(line.text), "\n"))
         following = line.number + 1
     left_out = total + 1 - following
-    if left_out:
+    if left_out > 0:
         parts.append(_gap(left_out, width))
     return tag("pre", *parts)
 

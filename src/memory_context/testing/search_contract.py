@@ -65,7 +65,7 @@ class SearchContract:
         """A query may be ten kilobytes of a log; the memory that holds those lines comes first."""
         lines = list[str]()
         for step in range(400):
-            # Multiplied by a prime, so that neighbouring lines have no digits in common.
+            # Multiplied by a large prime, so that neighbouring lines have different words.
             part = step * 7919
             lines.append(f"2026-01-01 step {step}: part-{part} handled by worker-{step % 97}")
         first_half = "\n".join(lines[:200])

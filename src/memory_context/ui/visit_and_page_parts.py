@@ -65,7 +65,7 @@ class Visit:
     def number(self, name: str) -> int:
         """Return a field of the request as a number, 0 or more; 0 if it is not one."""
         given = self.word(name)
-        # At most nine digits: a database would refuse a larger offset.
+        # No list is longer, and a database refuses an offset of more than 64 bits.
         is_number = given.isascii() and given.isdigit() and len(given) < 10
         return int(given) if is_number else 0
 
