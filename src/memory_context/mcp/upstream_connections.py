@@ -186,11 +186,13 @@ class Upstream:
         listed = list[Wire]()
         params = Wire()
         for _ in range(MAX_PAGES):
-            result = result_of(await self.request(f"{kind}/list", params))
+            answer = await self.request(f"{kind}/list", params)
+            result = result_of(answer)
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
-            if result.get("nextCursor") is None:
+            cursor = result.get("nextCursor")
+            if cursor is None:
                 break
-            params = {"cursor": result["nextCursor"]}
+            params = {"cursor": cursor}
         return listed
 
     def take(self, wire: Wire) -> None:
@@ -202,12 +204,13 @@ class Upstream:
             return
         number = wire.get("id", 0)
         # JSON does not tell 1.0 from 1.
-        pending = self.pending.get(cast("int", number)) if isinstance(number, int | float) else None
+        if not isinstance(number, int | float):
+            return
+        pending = self.pending.get(cast("int", number))
         if not pending or pending.answer.done():
             return
-        answer = {
-            name: wire[name] for name in ("result", "error") if member(wire, name) == wire.get(name)
-        }
+        names = [name for name in ("result", "error") if isinstance(wire.get(name), dict)]
+        answer = {name: wire[name] for name in names}
         if answer:
             pending.answer.set_result(answer)
         else:
@@ -236,8 +239,9 @@ class Upstream:
             tasks.start_soon(write_messages, self._outbox, write)
             async for message in read:
                 # An exception stands for a line that the SDK could not read.
-                wire = _unread(message) if isinstance(message, Exception) else wire_of(message)
-                if wire is not None:
+                if not isinstance(message, Exception):
+                    self.take(wire_of(message))
+                elif wire := _unread(message):
                     self.take(wire)
             tasks.cancel_scope.cancel()
 
@@ -279,7 +283,9 @@ def _unread(error: Exception) -> Wire | None:
         message: object = json.loads(readable(line))
     except (ValueError, RecursionError):
         return None
-    return cast("Wire", message) if isinstance(message, dict) else None
+    if isinstance(message, dict):
+        return cast("Wire", message)
+    return None
 
 
 async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK
