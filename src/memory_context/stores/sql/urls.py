@@ -39,7 +39,7 @@ def store_url(
 
     Raises:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
-            other than psycopg.
+            other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
@@ -60,12 +60,26 @@ def store_url(
     parsed = supported(parsed)
     file = file_of(parsed)
     if file:
+        if isinstance(text, str):
+            _refuse_words_as_options(text)
         path = str(file.expanduser().absolute())
         parsed = parsed.set(database=f"file:{quote(path)}" if _is_uri(parsed) else path)
     password = os.environ.get(password_variable)
     if parsed.get_backend_name() == "postgresql" and parsed.password is None and password:
         parsed = parsed.set(password=password)
     return parsed
+
+
+def _refuse_words_as_options(url: str) -> None:
+    """Refuse words behind a question mark that are no options.
+
+    SQLAlchemy drops them silently, and would open another file than the one that was meant.
+    """
+    _, _, options = url.partition("?")
+    if options and not all("=" in option for option in options.split("&")):
+        raise UnsupportedDatabaseError(
+            f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+        )
 
 
 def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
