@@ -40,6 +40,7 @@ ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
 # Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
+UNREAD_SHOWN = 200
 # The most pages that are read of one list, in case a server never stops sending a cursor.
 MAX_PAGES = 1000
 
@@ -239,6 +240,10 @@ class Upstream:
                 wire = _unread(message) if isinstance(message, Exception) else wire_of(message)
                 if wire is not None:
                     self.take(wire)
+                else:
+                    sys.stderr.write(
+                        f"{NAME} wrap: {self.name}: not a message: {_shown(message)}\n"
+                    )
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
@@ -280,6 +285,12 @@ def _unread(error: Exception) -> Wire | None:
     except (ValueError, RecursionError):
         return None
     return cast("Wire", message) if isinstance(message, dict) else None
+
+
+def _shown(error: Exception) -> str:
+    """Return the beginning of what the SDK could not read, quoted, so that nothing in it acts on a terminal."""
+    given = error.errors()[0]["input"] if isinstance(error, ValidationError) else str(error)
+    return ascii(given)[:UNREAD_SHOWN]
 
 
 async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK
