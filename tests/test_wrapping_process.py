@@ -86,7 +86,8 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     """A wrapped server gets the client's variables, and none with which it could open the memories."""
     # It ends once it was asked: what is written to one that has ended may fail by itself.
     script = (
-        "import os, sys; sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush();"
+        "import os, sys; print('Listening', flush=True);"
+        " sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush();"
         " sys.stdin.readline()"
     )
     server = wrap("--store", sqlite_url, "--user", "ann", "--", sys.executable, "-c", script)
@@ -111,6 +112,7 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     assert "OF_THE_CLIENT" in errors
     assert "MEMORY_CONTEXT" not in errors.partition("SEEN")[2]
     assert (0, "") == (process.returncode, out)
+    assert "not a message: 'Listening'" in errors
     assert "Traceback" not in errors
 
 

@@ -95,9 +95,13 @@ class DecisionNote:
             return None
 
     def after(self, earlier: DecisionNote) -> DecisionNote:
-        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once."""
+        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once.
+
+        A message may stand elsewhere in this note: what it stood before is gone from the conversation.
+        """
+        by_id = {one.id: one for one in (*earlier.inserted, *self.inserted)}
         inserted = dict[tuple[str, str], InsertedMessage]()
-        for one in (*earlier.inserted, *self.inserted):
+        for one in by_id.values():
             inserted[one.before, one.text] = one
         folded = {**earlier.folded, **self.folded}
         trusted = dict.fromkeys((*earlier.facts.trusted, *self.facts.trusted))

@@ -40,6 +40,7 @@ ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
 # Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
+UNREAD_SHOWN = 200
 # The most pages that are read of one list, in case a server never stops sending a cursor.
 MAX_PAGES = 1000
 
@@ -243,6 +244,10 @@ class Upstream:
                     self.take(wire_of(message))
                 elif wire := _unread(message):
                     self.take(wire)
+                else:
+                    sys.stderr.write(
+                        f"{NAME} wrap: {self.name}: not a message: {_shown(message)}\n"
+                    )
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
@@ -286,6 +291,12 @@ def _unread(error: Exception) -> Wire | None:
     if isinstance(message, dict):
         return cast("Wire", message)
     return None
+
+
+def _shown(error: Exception) -> str:
+    """Return the beginning of what the SDK could not read, quoted, so that nothing in it acts on a terminal."""
+    given = error.errors()[0]["input"] if isinstance(error, ValidationError) else str(error)
+    return ascii(given)[:UNREAD_SHOWN]
 
 
 async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK

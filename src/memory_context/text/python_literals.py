@@ -158,6 +158,12 @@ def objects_in(text: str) -> tuple[list[JsonObject], int]:
     return objects, end
 
 
+def only_objects_in(text: str) -> list[JsonObject]:
+    """Return the JSON objects in sequence of which `text` consists; empty if something follows them."""
+    objects, end = objects_in(text)
+    return [] if text[end:].strip() else objects
+
+
 def _with_values_of_members(text: str) -> str:
     """Return a repr with members of enumerations replaced by their values."""
     if "<" not in text:

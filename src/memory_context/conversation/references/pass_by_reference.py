@@ -24,7 +24,7 @@ from memory_context.model.checked_numbers import is_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime.telemetry import operation
-from memory_context.text.python_literals import parse_literal
+from memory_context.text.python_literals import only_objects_in, parse_literal
 
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
@@ -300,6 +300,8 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         value = parse_literal(text.strip())
+    if value is None:
+        value = only_objects_in(text) or None
     not_json = NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key))
     if value is None:
         raise not_json

@@ -39,7 +39,7 @@ def store_url(
 
     Raises:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
-            other than psycopg.
+            other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
@@ -60,6 +60,8 @@ def store_url(
     parsed = supported(parsed)
     file = file_of(parsed)
     if file:
+        if isinstance(text, str):
+            _refuse_words_as_options(text)
         path = str(file.expanduser().absolute())
         if _is_uri(parsed):
             path = f"file:{quote(path)}"
@@ -69,6 +71,18 @@ def store_url(
     if is_postgresql and password and parsed.password is None:
         return parsed.set(password=password)
     return parsed
+
+
+def _refuse_words_as_options(url: str) -> None:
+    """Refuse words behind a question mark that are no options.
+
+    SQLAlchemy drops them silently, and would open another file than the one that was meant.
+    """
+    _, _, options = url.partition("?")
+    if options and not all("=" in option for option in options.split("&")):
+        raise UnsupportedDatabaseError(
+            f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+        )
 
 
 def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
