@@ -790,3 +790,11 @@ def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
     shown = shown.removeprefix("… ").strip("[]")
     assert shown.startswith(first[:10])
     assert shown.endswith(last[-10:])
+
+
+def test_underscores_that_markdown_escapes() -> None:
+    """A name is found whose underscores are escaped, as in Markdown."""
+    lines = [f"* **doc**: update page {number}" for number in range(400)]
+    lines[300] = r"* **src**: update NODE\_MODULE\_VERSION to 88"
+    question = "To what was NODE_MODULE_VERSION set?"
+    assert lines[300] in excerpt("\n".join(lines), question, 200, len, ranking=READING).text

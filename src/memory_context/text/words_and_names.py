@@ -21,8 +21,10 @@ _UNSPACED = (
 # A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
 # more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters. It begins at the
 # first backslash of a run, so that a run is read once.
-ESCAPED = r"(?<!\\)\\++u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
-_ESCAPED = re.compile(ESCAPED)
+ESCAPED = r"\\(?<!\\\\)\\*+u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
+# Markdown and LaTeX escape the underscores of a name.
+_ESCAPED_UNDERSCORE = "\\_"
+_ESCAPED = re.compile(rf"{ESCAPED}|\\(?<=\w\\)_")
 UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
@@ -76,8 +78,14 @@ def words_in(compound: str) -> list[str]:
 
 
 def unescaped(text: str) -> str:
-    r"""Return *text* with the letters that JSON has escaped, such as ``\u00df``, as themselves."""
-    return _ESCAPED.sub(lambda match: chr(int(match[0][-4:], 16)), text)
+    r"""Return *text* with the letters that JSON has escaped, such as ``\u00df``, as themselves, and ``\_`` as ``_``."""
+    return _ESCAPED.sub(_plain, text)
+
+
+def _plain(escaped: re.Match[str]) -> str:
+    if escaped[0] == _ESCAPED_UNDERSCORE:
+        return "_"
+    return chr(int(escaped[0][-4:], 16))
 
 
 def is_pair(word: str) -> bool:

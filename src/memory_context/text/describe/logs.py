@@ -14,12 +14,12 @@ from memory_context.text.rows.separated_values import begins_with_names
 LOOKED_AT = 60
 # Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
 _TIME = (
-    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d"
+    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}[: ]\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 # A time after at most one word, a level after at most 60 characters, a web server's time, `level=info`, or npm's levels.
 _LINE = re.compile(
-    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|\S+ \S+ \S+ \[{_TIME}"
+    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|(?:\S+ \S+ \S+ )?\[{_TIME}"
     r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
 # What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.

@@ -30,7 +30,7 @@ from memory_context.text.query.numbers_and_missing_values import (
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.shortened_name_list import listed
+from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4
@@ -453,7 +453,7 @@ def columns_with_examples(table: TextTable) -> str:
     for name, cell in zip(table.columns, row, strict=True):
         example = cell_text(cell)[:LONGEST_EXAMPLE]
         examples.append(f"{name} ({example})")
-    return listed(examples)
+    return listed(examples, LONGEST_COLUMN)
 
 
 def cell_text(cell: object) -> str:

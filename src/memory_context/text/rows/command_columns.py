@@ -23,11 +23,15 @@ LEAST_CAPITALS = 0.6
 # A line of `ls -l`, whose groups are the columns. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
     r"(?P<mode>[-dlcbps][-rwxsStT]{9}[.+@]?) +(?P<links>\d+) +(?P<owner>\S+) +(?P<group>\S+) +"
-    r"(?P<size>[\d,.]+[KMGTP]?) +"
+    r"(?P<size>[\d,.]+[KMGTP]?|\d+, +\d+) +"
     r"(?P<modified>[A-Z][a-z]{2} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d(?: \d\d:\d\d\S*)?(?: [+-]\d{4})?)"
     r" (?P<name>.*)"
 )
+# A line of `find -ls`.
+_FOUND = re.compile(rf" *(?P<inode>\d+) +(?P<blocks>\d+) +{_LONG.pattern}")
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
+# Between the entries of a listing: a blank line, the name of a folder, its size, and what could not be read.
+_BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .*")
 _WORD = re.compile(r"\S+")
 # Characters of sentences and code, which names of columns do not have; `PORT(S)` and `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
@@ -40,20 +44,33 @@ def command_table(text: str) -> TextTable | None:
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
-    listed = lines
-    if lines[0].startswith("total "):
-        listed = lines[1:]
-    for pattern in (_LONG, _COMMIT):
-        if all(map(pattern.fullmatch, listed)):
-            columns = tuple(pattern.groupindex)
-            return TextTable(columns, partial(_matches, text, pattern), "the listing")
+    for pattern in (_LONG, _FOUND, _COMMIT):
+        if any(map(pattern.fullmatch, lines)) and _is_listing(text, pattern):
+            return _listing(text, pattern)
     return _below_names(text, lines)
 
 
-def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
+def _is_listing(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether no line would be lost if only those that match were read."""
+    return all(pattern.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
+
+
+def _listing(text: str, pattern: re.Pattern[str]) -> TextTable:
+    """Return the entries of a listing, with the folder that each is in if the listing names folders."""
+    columns = tuple(pattern.groupindex)
+    entries = partial(_entries, text, pattern)
+    if not any(entry[-1] for entry in entries()):
+        return TextTable(columns, lambda: (entry[:-1] for entry in entries()), "the listing")
+    return TextTable((*columns, "folder"), entries, "the listing")
+
+
+def _entries(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
+    folder = None
     for line in lines_of(text):
         if match := pattern.fullmatch(line):
-            yield list(match.groups())
+            yield [*match.groups(), folder]
+        elif heading := _BETWEEN.fullmatch(line):
+            folder = heading["folder"] or folder
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:

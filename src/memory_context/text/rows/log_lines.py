@@ -27,9 +27,9 @@ _SYSLOG = re.compile(
     r"(?:<\d+>)?(?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) \S+ "
     r"(?P<source>[^\s:\[]{1,80}(?:\[\d+\])?):? (?P<message>.*)"
 )
-# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326
+# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326; Python's servers write a blank before the hour.
 _ACCESS = re.compile(
-    r"(?P<source>\S+) \S+ \S+ \[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4}):(?P<clock>\d\d:\d\d:\d\d)"
+    r"(?:(?P<source>\S+) \S+ \S+ )?\[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4})[: ](?P<clock>\d\d:\d\d:\d\d)"
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')

@@ -44,7 +44,8 @@ _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR = re.compile(r"(?<!\\)\|")
 # A rule that begins with one of these is the top of a frame, and the names are below it.
 _CORNERS = ("+", "┌", "╭", "╒", "╔", "┏")
-_DASHES = re.compile(r"[-=─━═]{2,}")
+# One run of the same sign a column: `dpkg -l` has hyphens between the equals signs of its columns, and pluses before them.
+_DASHES = re.compile(r"([-=─━═+])\1+")
 _CROSSING = re.compile("[+|┌-╋║-╰]")
 
 
@@ -60,7 +61,7 @@ def ruled_table(text: str) -> TextTable | None:
     if len(above) == len(tried):
         return None
     rule, *after = head[len(above) :]
-    is_frame = rule.lstrip().startswith(_CORNERS)
+    is_frame = rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
     below = len(above) + 1
     line_above = above[-1] if above else ""
     if line_above.strip() and not is_frame:
@@ -209,4 +210,5 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
             cells = sliced(line, starts)
             yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])
 
-    return TextTable(column_names(sliced(names, starts)), rows, "the table")
+    columns = [(name or "").strip("|/") for name in sliced(names, starts)]
+    return TextTable(column_names(columns), rows, "the table")

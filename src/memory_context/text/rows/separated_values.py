@@ -35,6 +35,7 @@ LEAST_CELLS = 2
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
+_WORD_WITH_DIGIT = re.compile(r"\s*[^\s\d]*\d\S*\s*")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -195,9 +196,11 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
 def _are_sentences(text: str, rows: list[Row], delimiter: str) -> bool:
     """Return whether each line has one delimiter followed by a blank, as sentences have commas.
 
-    With bars, a text that has only numbers below it shows that it is a table.
+    A column of words with digits, such as hashes, shows that it is a table; with bars, a text that has numbers below it.
     """
     if len(rows[0]) != 2:
+        return False
+    if len(rows) >= LEAST_LINES and all(_WORD_WITH_DIGIT.fullmatch(row[-1]) for row in rows[1:]):
         return False
     if delimiter == "|" and names_numbers(rows):
         return False
