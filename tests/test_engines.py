@@ -27,6 +27,7 @@ from sqlalchemy.exc import InternalError
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import (
+    EncryptionError,
     InvalidArgumentError,
     KeyExistsError,
     MemoryContextError,
@@ -40,7 +41,7 @@ from memory_context.memory.doctor_checks import CheckStatus, examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
-from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.stores import Encrypted, SQLAlchemyStore, as_store
 from memory_context.stores.sql import (
     engine_setup,
     insert_overwrite_or_reuse,
@@ -477,6 +478,70 @@ def test_read_only_database_with_an_older_index(
             with pytest.raises(StoreError, match=r"read-?only|permission denied"):
                 manager.store("more")
     assert [] == caplog.messages
+
+
+def test_read_only_database_without_a_schema(request: pytest.FixtureRequest) -> None:
+    """What is empty and can only be read says so, and where a schema can be made."""
+    for url, reading_url in _reading_urls(request):
+        _age(url, "SELECT 1")  # makes the file
+        with (
+            MemoryManager(reading_url, user_id="ann") as manager,
+            pytest.raises(
+                SchemaVersionError, match=r"no schema yet.*`memory-context migrate` where"
+            ),
+        ):
+            manager.retrieve("note")
+
+
+def test_read_only_database_that_is_not_encrypted(request: pytest.FixtureRequest) -> None:
+    """Who opens it with encryption is told that it has to be encrypted where it can be written."""
+    codec = Encrypted({"k": b"k" * 32}, accept_plain=True)
+    for url, reading_url in _reading_urls(request):
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+        with (
+            SQLAlchemyStore(reading_url, codec=codec) as store,
+            pytest.raises(EncryptionError, match=r"only be read here.*`reencrypt` where"),
+        ):
+            store.get(ANN, "note")
+
+
+def test_a_right_that_is_granted_and_revoked(postgres_url: str) -> None:
+    """Who may write from now on counts reads from now on, and who may no longer reads on; both without a new process."""
+    role = "role%3Dpg_read_all_data"
+    reading_url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-c%20{role}"
+    with (
+        MemoryManager(postgres_url, user_id="ann") as owner,
+        MemoryManager(reading_url, user_id="ann") as reader,
+    ):
+        owner.store("the harbour is closed", key="note")
+
+        def reads() -> int:
+            reader.retrieve("note")
+            item = owner.get("note")
+            assert item is not None
+            return item.access_count
+
+        assert 0 == reads()
+        _age(postgres_url, "GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_read_all_data")
+        assert 1 == reads()
+        _age(postgres_url, "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM pg_read_all_data")
+        with pytest.raises(StoreError, match="permission denied"):
+            reader.store("more")
+        assert 1 == reads()
+        assert [1] == [len(reader.search("harbour"))]
+
+
+def test_a_doctor_tells_who_may_only_read(request: pytest.FixtureRequest) -> None:
+    """A database that this user cannot write to is marked, on a server, too, and also before it has a schema."""
+    for url, reading_url in _reading_urls(request):
+        _age(url, "SELECT 1")  # makes the file
+        for _ in "before", "after":
+            for one, is_marked in (url, False), (reading_url, True):
+                [check] = [check for check in examined(one) if check.name == "database"]
+                assert (one, is_marked) == (one, "read-only" in check.found), check
+            with MemoryManager(url, user_id="ann") as manager:
+                manager.store("the harbour is closed", key="note")
 
 
 def test_read_only_file_with_an_older_schema(sqlite_url: str) -> None:
