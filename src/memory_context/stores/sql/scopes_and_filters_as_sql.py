@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import is_too_large, shown
 from memory_context.model.item import is_storable
 from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
@@ -220,6 +221,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
     def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
         values[f"value_{len(values)}"] = value
         is_valid = is_storable(value) if isinstance(value, str) else not is_endless(value)
+        is_valid &= not is_too_large(value)
         return value.__class__, is_valid, getattr(value, "tzinfo", None) is not None
 
     return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
@@ -395,7 +397,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     if value is None:
         return None
     kind = column.type.python_type
-    fits = isinstance(value, int | float if kind is float else kind)
+    fits = isinstance(value, int | float if kind is float else kind) and not is_too_large(value)
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, str):
@@ -404,7 +406,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     elif isinstance(value, datetime):
         fits &= value.tzinfo is not None
     if not fits:
-        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {value!r:.80}")
+        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {shown(value)}")
     return value
 
 
