@@ -630,6 +630,16 @@ def test_the_words_that_say_something(text: str, words: list[str]) -> None:
     assert words == terms(text)
 
 
+def test_blank_lines_are_few_segments() -> None:
+    """However many blank lines there are, they are one segment beside the texts around them, which can be shown."""
+    assert 1 == len(split("\n" * 100_000).segments)
+    text = "ERROR: disk sda1 is full" + "\n" * 5000 + "the job ended"
+    found = split(text)
+    assert 3 == len(found.segments)
+    assert found.shown(0).startswith("ERROR") and len(found.shown(0)) < 200
+    assert "the job ended" == found.shown(2)
+
+
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
     assert [f"w{number}" for number in range(MOST_TERMS)] == terms(
