@@ -11,13 +11,13 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -45,6 +45,7 @@ from memory_context.stores import Encrypted, SQLAlchemyStore, as_store
 from memory_context.stores.sql import (
     engine_setup,
     insert_overwrite_or_reuse,
+    row_deletion,
     sqlalchemy_store,
     tier_capacity_and_quota,
     urls,
@@ -633,6 +634,51 @@ def test_a_read_of_what_is_being_deleted(postgres_url: str) -> None:
             deleting.commit()
             assert touched.result() == 1
         engine.dispose()
+
+
+def test_records_are_locked_in_the_order_of_their_keys(postgres_url: str) -> None:
+    """Reads, evictions and restores that wait for one record have not locked those whose keys come later."""
+    # Read in the order of the rows, so that the order of the locks is not that of an index by luck.
+    scans = "options=-c%20enable_indexscan%3Doff%20-c%20enable_bitmapscan%3Doff"
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}{scans}"
+    # Within a transaction, the server would always show the same activity.
+    engine = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    waits = sa.text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    backwards = [MemoryItem(user_id="ann", memory_key=key, content=key) for key in "dcba"]
+
+    def lock(connection: sa.Connection, item: MemoryItem) -> None:
+        connection.exec_driver_sql("SET LOCAL lock_timeout = '500ms'")
+        insert_records(connection, [replace(item, id=uuid4())])
+        connection.execute(
+            sa.select(memories.c.id).filter_by(memory_key=item.memory_key).with_for_update()
+        )
+
+    with (
+        SQLAlchemyStore(url) as store,
+        SQLAlchemyStore(postgres_url) as holder,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        for item in backwards[2:]:
+            store.put(ANN, item)
+        for verb, first, second in (
+            (lambda: store.touch(ANN, ["b", "a"]), 3, 2),
+            (lambda: store.database.write(row_deletion.evict, [memories.c.user_id == "ann"]), 3, 2),
+            (lambda: store.restore(ANN, backwards[:2]), 1, 0),
+        ):
+
+            def hold(connection: sa.Connection) -> Future[object]:
+                lock(connection, backwards[first])  # noqa: B023 - called at once
+                waiting = pool.submit(verb)  # noqa: B023 - as above
+                with engine.connect() as watching:
+                    while not watching.execute(waits).scalar_one():
+                        assert not waiting.done()
+                lock(connection, backwards[second])  # noqa: B023 - as above
+                return waiting
+
+            holder.database.write(hold).result()
+    engine.dispose()
 
 
 def test_a_connection_that_the_server_closed() -> None:
