@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from memory_context.text.describe import describe
-from memory_context.text.rows.command_columns import LISTING
 from memory_context.text.rows.configuration_values import yaml_documents
 from memory_context.text.rows.rows_in_text import table_of
 
+LISTED = ("mode", "links", "owner", "group", "size", "modified", "name")
 HASH = "0123456789abcdef0123456789abcdef0123456"
 
 GIT_LOG = f"""\
@@ -720,7 +720,7 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             "/etc:\ntotal 8\ndrwxr-xr-x 2 root root 4096 May  9  2026 apt\nls: cannot open directory '/etc/ssl'\n\n"
             "/etc/apt:\ntotal 4\n-rw-r--r-- 1 root root   12 May  9  2026 a.conf\n"
         ),
-        (*LISTING, "folder"),
+        (*LISTED, "folder"),
         [
             ["drwxr-xr-x", "2", "root", "root", "4096", "May  9  2026", "apt", "/etc"],
             ["-rw-r--r--", "1", "root", "root", "12", "May  9  2026", "a.conf", "/etc/apt"],
@@ -731,7 +731,7 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             "   391093      4 drwxr-xr-x   3 root     root         4096 Jun 24  2025 /usr/share\n"
             "   391095     12 -rw-r--r--   1 root     root          566 Apr 12  2025 /usr/share/a b.pm\n"
         ),
-        ("inode", "blocks", *LISTING),
+        ("inode", "blocks", *LISTED),
         [
             [
                 "391093",
@@ -759,7 +759,7 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     ),
     "devices": (
         "total 0\ncrw-rw-rw- 1 root root 1, 3 Nov 28 15:09 null\nbrw-rw---- 1 root disk 8, 16 Nov 28 15:09 sdb\n",
-        LISTING,
+        LISTED,
         [
             ["crw-rw-rw-", "1", "root", "root", "1, 3", "Nov 28 15:09", "null"],
             ["brw-rw----", "1", "root", "disk", "8, 16", "Nov 28 15:09", "sdb"],

@@ -140,6 +140,27 @@ def test_end_of_input(hello: str, sqlite_url: str) -> None:
     assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
 
 
+@pytest.mark.long
+def test_end_of_input_with_open_requests(sqlite_url: str) -> None:
+    """What was asked before the client closes the wrapper's input is answered before the wrapper ends."""
+    server = wrap("--store", sqlite_url, "--user", "ann", "--", *SCRIPTED)
+    ready = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    params = {"name": "large", "arguments": {}}
+    call = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+    with subprocess.Popen(
+        [server.command, *server.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(HELLO)
+        process.stdin.flush()
+        process.stdout.readline()
+        out, _ = process.communicate(f"{ready}\n{call}\n")
+
+    assert [2] == [json.loads(line)["id"] for line in out.splitlines()]
+    assert 0 == process.returncode
+
+
 async def _refusal(server: StdioServerParameters) -> str:
     """Why a session does not begin."""
     try:

@@ -115,7 +115,7 @@ def _database(url: str) -> Iterator[Check]:
 def _access(name: str, database: Database) -> Check:
     if not database.reads_only:
         return Check("database", name)
-    remedy = "to store anything, make the file writable for this user"
+    remedy = "to store anything, let this user write: to the file, or to the tables of a server that is no standby"
     return Check("database", f"{name}: read-only", CheckStatus.WARNING, remedy)
 
 

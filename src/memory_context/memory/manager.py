@@ -267,6 +267,9 @@ class MemoryManager(ClosedAtExit):
         **details: Any,  # noqa: ANN401 - those of `remember`
     ) -> str:
         """Commit `content` and return its key. Takes the arguments of `remember`."""
+        known = MemoryManager.remember.__kwdefaults__ or {}
+        if unknown := sorted(details.keys() - known.keys()):
+            raise TypeError(f"store() has no argument {unknown[0]!r}; there are {', '.join(known)}")
         return self.remember(content, description, type, **details).memory_key
 
     def remember(  # noqa: PLR0913 - each is a column of the record, with a default

@@ -86,7 +86,7 @@ class CallLog:
 
     def note(self, record: CallRecord) -> None:
         """Schedule a record to be written soon. In a read-only database nothing is written."""
-        if self._kept is None or self._database.reads_only:
+        if self._kept is None:
             return
         with self._lock:
             if len(self._waiting) == MAX_WAITING:
@@ -202,7 +202,8 @@ class CallLog:
             count("calls_dropped", len(taken))
             return False
         try:
-            self._database.write(self._insert, taken)
+            if not self._database.reads_only:
+                self._database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import TypeAlias
 from uuid import UUID
 
@@ -117,7 +118,8 @@ def _restore_run(
             total += conflict(record, reason)
         else:
             new.append(record)
-    inserted = insert_records(connection, new)
+    # In the order of the keys, in which everybody locks records; another one could deadlock.
+    inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
     written = list[MemoryItem]()
     for item in new:
         if item.id in inserted:

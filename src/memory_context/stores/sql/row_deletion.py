@@ -15,6 +15,7 @@ from memory_context.stores.sql.schema import (
     deletions,
     memories,
 )
+from memory_context.stores.sql.scopes_and_filters_as_sql import order_of
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, is_postgresql, upsert
 
 
@@ -54,8 +55,10 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
 
 def evict(connection: sa.Connection, where: Conditions) -> list[str]:
     """Make the active memories that meet *where* inactive; return their keys."""
-    is_active = memories.c.is_active.is_(sa.true())
-    rows = sa.update(memories).where(*where, is_active)
-    inactive = rows.values(is_active=False, updated_at=now())
-    evicted = connection.execute(inactive.returning(memories.c.memory_key))
-    return list(evicted.scalars())
+    active = MEMORY_IDS.where(*where, memories.c.is_active.is_(sa.true()))
+    # Locked in the order of their keys first, as in `delete`; FOR NO KEY UPDATE, as an UPDATE does.
+    by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
+    locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
+    statement = sa.update(memories).where(*where, locked)
+    evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
+    return list(connection.execute(evicted).scalars())

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import is_too_large, shown
 from memory_context.model.item import is_storable
 from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
@@ -231,6 +232,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
         is_valid = not is_endless(value)
         if isinstance(value, str):
             is_valid = is_storable(value)
+        is_valid &= not is_too_large(value)
         has_zone = getattr(value, "tzinfo", None) is not None
         return value.__class__, is_valid, has_zone
 
@@ -415,14 +417,14 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, int):
-        fits = kind in (int, float)
+        fits = kind in (int, float) and not is_too_large(value)
     elif isinstance(value, str):
         fits &= is_storable(value)
     # Without a time zone, the same value would be another point in time on another machine.
     elif isinstance(value, datetime):
         fits &= value.tzinfo is not None
     if not fits:
-        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {value!r:.80}")
+        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {shown(value)}")
     return value
 
 

@@ -809,9 +809,11 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of each memory that meets *where*; return the number of these memories."""
     ids = (memories.c.user_id, memories.c.id)
     # Locked in PostgreSQL, so that one that is deleted meanwhile is left out: its count would violate the foreign key.
+    # In the order of the keys, in which everybody locks records.
     reads = (
         sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1))
         .where(*where)
+        .order_by(*order_of("-memory_key", connection.dialect.name))
         .with_for_update(key_share=True, of=memories)
     )
     insert = insert_into(access).from_select(access.c.keys(), reads)

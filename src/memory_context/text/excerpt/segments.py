@@ -38,11 +38,13 @@ HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
 
-# Where a reader would break a long line: after an escaped line break, the end of an object or list, a comma, the end of
-# a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted field.
+# Where a reader would break a long line: after an escaped line break, a line break of old Macs, the end of an object or
+# list, a comma, the end of a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted
+# field.
 _BREAK = re.compile(
     r"""
     (?<!\\)\\+n\s*
+    | \r
     | [}\]],?\s*
     | ,\s+
     | [.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])
@@ -367,7 +369,8 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether ``text[begin:stop]`` is added to the segment that is being built; not if it is indented less."""
     first, last = begun
     if stop == begin:
-        return last > first
+        # Blank lines go with the text above them; thousands are a segment of their own, so that text can be shown.
+        return last - first < LONG_LINE or text.startswith("\n\n", first)
     if last - first >= SHORT or stop - first > LONG_LINE:
         return False
     if text.endswith("\n", first, last):

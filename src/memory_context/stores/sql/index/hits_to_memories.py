@@ -11,6 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context.model.checked_numbers import LARGEST
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.sentences_models_read import HIDDEN
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
@@ -150,7 +151,7 @@ def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
 
 def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
     """Return the best chunk of each memory, of at least *limit* memories if there are as many."""
-    pool = POOL * limit
+    pool = min(POOL * limit, LARGEST)
     while True:
         hits = rank(pool)
         best_of: dict[UUID, ChunkHit] = {}
