@@ -201,6 +201,9 @@ def serve(message: dict[str, Any]) -> None:
         return say(id=message["id"], error=error)
     if message["method"] == "tools/call" and message["params"]["name"] == "odd":
         for one in message["params"]["arguments"]["says"]:
+            if "prints" in one:
+                print(one["prints"], flush=True)
+                continue
             # "same" and "float" stand for the id of the request, which the test does not know.
             ids = {"same": message["id"], "float": float(message["id"])}
             say(**{**one, "id": ids.get(one["id"], one["id"])})

@@ -124,15 +124,29 @@ class TestSchema:
             ({"anyOf": [{"type": "array"}, {"type": "null"}]}, " [1]\n", [1]),
             ({"type": "integer"}, "42\n", 42),
             ({"type": "object"}, "{'a': None, 'b': (1, True)}", {"a": None, "b": [1, True]}),
+            ({"type": "array"}, '{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+            ({"type": "array"}, '{\n "a": 1\n}\n{\n "a": 2\n}\n', [{"a": 1}, {"a": 2}]),
         ],
     )
     def test_wanted(self, schema: dict[str, Any], text: str, expected: object) -> None:
-        """A text where texts are legal, the value that it holds elsewhere; a repr of Python's counts as JSON."""
+        """A text where texts are legal, its value elsewhere: JSON, a repr of Python's, or objects in sequence."""
         assert {"x": expected} == with_texts(
             {"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": schema}}
         )
 
-    @for_each("text", ["", "a log", "[NaN]", "{b'a': 1}", "{'a': b'b'}", "[" * 9999])
+    @for_each(
+        "text",
+        [
+            "",
+            "a log",
+            "[NaN]",
+            '{"a": NaN}\n{}',
+            '{"a": 1}\n{"b"',
+            "{b'a': 1}",
+            "{'a': b'b'}",
+            "[" * 9999,
+        ],
+    )
     def test_no_json(self, text: str) -> None:
         """A text that is no JSON does not reach a tool that wants a list or an object."""
         with pytest.raises(NotPassedError, match="the text of 'k' is not JSON"):

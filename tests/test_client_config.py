@@ -11,6 +11,7 @@ import pytest
 
 from for_each import for_each
 from memory_context.cli import run
+from memory_context.cli.open_store_and_user import login
 from memory_context.mcp.client_config import ServerList, lists_of, servers_in
 
 GITHUB = {
@@ -199,6 +200,29 @@ def test_mistakes(arguments: list[str], said: str, capsys: pytest.CaptureFixture
     """What cannot be done is said in one line."""
     assert 2 == run(["wrap", *arguments])
     assert said in capsys.readouterr().err
+
+
+def test_a_home_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the folder of the default database cannot be made, the command says which one, and what to give."""
+    (tmp_path / "data").write_text("a file", "utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("MEMORY_CONTEXT_STORE", raising=False)
+    assert 2 == run(["wrap", "--", "cat"])
+    assert "cannot be made: Not a directory; give --store URL" in capsys.readouterr().err
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user id that the system has no name for, as in many containers, is a name of its own."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert f"cli:uid-{os.getuid()}" == login(audit=True)
 
 
 def test_variables(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

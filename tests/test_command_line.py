@@ -236,6 +236,7 @@ class TestList:
             ("--filter importance>=0.8", "--filter"),
             ("--since 2026-02-01 --until 2026-01-01", "--since 2026-02-01 must be before --until"),
             ("--limit 0", "'--limit': '0' should be greater than or equal to 1 (see"),
+            (f"--limit {10**30}", "should be less than or equal to"),
             ("--limit abc", "'--limit': 'abc' should be a valid integer (see"),
             ("--offset -1", "--offset"),
             ("--sort best", "--sort"),

@@ -382,6 +382,8 @@ def test_megabytes_are_described(text: str, beginning: str) -> None:
         "# ",
         "\n\n<",
         "a b ",
+        "/*\n",
+        "a.b",
     ],
 )
 def test_repetitions_are_described_in_no_time(piece: str) -> None:
@@ -418,3 +420,77 @@ def test_levels_of_errors(level: str) -> None:
     lines = [f"2026-01-01 12:00:{number:02} INFO worker {number} ok" for number in range(30)]
     lines[17] = f"2026-01-01 12:00:17 {level} disk full"
     assert describe("\n".join(lines)) == "log, 30 lines, 1 error: disk full"
+
+
+@for_each(
+    "text, line",
+    [
+        (
+            (
+                "a.c: In function 'f':\na.c:3:9: warning: unused 'x'\na.c:4:5: error: 'y' undeclared\n    4 | y;\n"
+                "b.c:1:10: fatal error: z.h: No such file\n"
+            ),
+            "text, 5 lines, 2 errors, 1 warning: a.c:4:5: 'y' undeclared",
+        ),
+        (
+            "a.ts(4,9): error TS2322: no string\nnote\n",
+            "text, 2 lines, 1 error: a.ts(4,9): no string",
+        ),
+        (
+            "warning: unused\n --> m.rs:1\n" * 30
+            + "error[E0425]: cannot find `z`\n --> m.rs:2\n"
+            + "error: aborting due to 1 previous error\n",
+            "text, 63 lines, 1 error, 30 warnings: cannot find `z`",
+        ),
+        (
+            "F401 `os` imported but unused\n --> a.py:1\n" * 9
+            + "Found 9 errors.\n[*] 9 fixable with --fix\n",
+            "text, 20 lines, at its end: Found 9 errors.",
+        ),
+    ],
+)
+def test_errors_of_compilers(text: str, line: str) -> None:
+    """The messages of a compiler are counted, and the first error is shown, unless a line at the end sums them up."""
+    assert line == describe(text)
+
+
+LICENCE = "/*\n" + " * no warranty of any kind\n" * 150 + " */\n"
+
+
+@for_each(
+    "code, line",
+    [
+        ('package main\n\nfunc main() {\n\tprintln("a")\n}\n', "Go source, 157 lines: main"),
+        (
+            "export interface Cart {\n  // `a`\n  id: string;\n}\n",
+            "TypeScript source, 156 lines: Cart",
+        ),
+        ("<?php\nclass Cart\n{\n    return $x;\n}\n", "PHP source, 157 lines: Cart"),
+    ],
+)
+def test_code_below_comments(code: str, line: str) -> None:
+    """A licence and documentation before the code do not hide its language, and no words in them count as failures."""
+    assert line == describe(LICENCE + code)
+    assert "source" not in describe("# Text\n\n```\n" + LICENCE + code + "```\n")
+
+
+@for_each(
+    "text",
+    [
+        ".a {\n  color: red;\n}\n" * 25 + "@font-face {\n" * 5 + "/* a */\n",
+        "use strict;\n" * 5 + "my $x = 1;\nfoo($x);\n}\n" * 25 + "// a\n",
+    ],
+)
+def test_few_signs_without_a_definition(text: str) -> None:
+    """Lines that end like code are no code of a language that they define nothing in."""
+    assert describe(text).startswith("text, 81 lines")
+
+
+def test_comments_among_paths() -> None:
+    """Comments and fields among paths are not counted as paths."""
+    paths = [f"mozilla/root_{number}.crt" for number in range(60)]
+    text = "\n".join(["# The paths of certificates", "#", "Files:", *paths])
+    assert (
+        describe(text)
+        == "list of 60 paths: mozilla/root_0.crt, mozilla/root_1.crt, mozilla/root_2.crt, …"
+    )

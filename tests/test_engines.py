@@ -11,13 +11,13 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -27,6 +27,7 @@ from sqlalchemy.exc import InternalError
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import (
+    EncryptionError,
     InvalidArgumentError,
     KeyExistsError,
     MemoryContextError,
@@ -40,10 +41,11 @@ from memory_context.memory.doctor_checks import CheckStatus, examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
-from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.stores import Encrypted, SQLAlchemyStore, as_store
 from memory_context.stores.sql import (
     engine_setup,
     insert_overwrite_or_reuse,
+    row_deletion,
     sqlalchemy_store,
     tier_capacity_and_quota,
     urls,
@@ -479,6 +481,70 @@ def test_read_only_database_with_an_older_index(
     assert [] == caplog.messages
 
 
+def test_read_only_database_without_a_schema(request: pytest.FixtureRequest) -> None:
+    """What is empty and can only be read says so, and where a schema can be made."""
+    for url, reading_url in _reading_urls(request):
+        _age(url, "SELECT 1")  # makes the file
+        with (
+            MemoryManager(reading_url, user_id="ann") as manager,
+            pytest.raises(
+                SchemaVersionError, match=r"no schema yet.*`memory-context migrate` where"
+            ),
+        ):
+            manager.retrieve("note")
+
+
+def test_read_only_database_that_is_not_encrypted(request: pytest.FixtureRequest) -> None:
+    """Who opens it with encryption is told that it has to be encrypted where it can be written."""
+    codec = Encrypted({"k": b"k" * 32}, accept_plain=True)
+    for url, reading_url in _reading_urls(request):
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+        with (
+            SQLAlchemyStore(reading_url, codec=codec) as store,
+            pytest.raises(EncryptionError, match=r"only be read here.*`reencrypt` where"),
+        ):
+            store.get(ANN, "note")
+
+
+def test_a_right_that_is_granted_and_revoked(postgres_url: str) -> None:
+    """Who may write from now on counts reads from now on, and who may no longer reads on; both without a new process."""
+    role = "role%3Dpg_read_all_data"
+    reading_url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-c%20{role}"
+    with (
+        MemoryManager(postgres_url, user_id="ann") as owner,
+        MemoryManager(reading_url, user_id="ann") as reader,
+    ):
+        owner.store("the harbour is closed", key="note")
+
+        def reads() -> int:
+            reader.retrieve("note")
+            item = owner.get("note")
+            assert item is not None
+            return item.access_count
+
+        assert 0 == reads()
+        _age(postgres_url, "GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_read_all_data")
+        assert 1 == reads()
+        _age(postgres_url, "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM pg_read_all_data")
+        with pytest.raises(StoreError, match="permission denied"):
+            reader.store("more")
+        assert 1 == reads()
+        assert [1] == [len(reader.search("harbour"))]
+
+
+def test_a_doctor_tells_who_may_only_read(request: pytest.FixtureRequest) -> None:
+    """A database that this user cannot write to is marked, on a server, too, and also before it has a schema."""
+    for url, reading_url in _reading_urls(request):
+        _age(url, "SELECT 1")  # makes the file
+        for _ in "before", "after":
+            for one, is_marked in (url, False), (reading_url, True):
+                [check] = [check for check in examined(one) if check.name == "database"]
+                assert (one, is_marked) == (one, "read-only" in check.found), check
+            with MemoryManager(url, user_id="ann") as manager:
+                manager.store("the harbour is closed", key="note")
+
+
 def test_read_only_file_with_an_older_schema(sqlite_url: str) -> None:
     """Its schema cannot be upgraded: the error says where to do so."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:
@@ -568,6 +634,51 @@ def test_a_read_of_what_is_being_deleted(postgres_url: str) -> None:
             deleting.commit()
             assert touched.result() == 1
         engine.dispose()
+
+
+def test_records_are_locked_in_the_order_of_their_keys(postgres_url: str) -> None:
+    """Reads, evictions and restores that wait for one record have not locked those whose keys come later."""
+    # Read in the order of the rows, so that the order of the locks is not that of an index by luck.
+    scans = "options=-c%20enable_indexscan%3Doff%20-c%20enable_bitmapscan%3Doff"
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}{scans}"
+    # Within a transaction, the server would always show the same activity.
+    engine = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    waits = sa.text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    backwards = [MemoryItem(user_id="ann", memory_key=key, content=key) for key in "dcba"]
+
+    def lock(connection: sa.Connection, item: MemoryItem) -> None:
+        connection.exec_driver_sql("SET LOCAL lock_timeout = '500ms'")
+        insert_records(connection, [replace(item, id=uuid4())])
+        connection.execute(
+            sa.select(memories.c.id).filter_by(memory_key=item.memory_key).with_for_update()
+        )
+
+    with (
+        SQLAlchemyStore(url) as store,
+        SQLAlchemyStore(postgres_url) as holder,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        for item in backwards[2:]:
+            store.put(ANN, item)
+        for verb, first, second in (
+            (lambda: store.touch(ANN, ["b", "a"]), 3, 2),
+            (lambda: store.database.write(row_deletion.evict, [memories.c.user_id == "ann"]), 3, 2),
+            (lambda: store.restore(ANN, backwards[:2]), 1, 0),
+        ):
+
+            def hold(connection: sa.Connection) -> Future[object]:
+                lock(connection, backwards[first])  # noqa: B023 - called at once
+                waiting = pool.submit(verb)  # noqa: B023 - as above
+                with engine.connect() as watching:
+                    while not watching.execute(waits).scalar_one():
+                        assert not waiting.done()
+                lock(connection, backwards[second])  # noqa: B023 - as above
+                return waiting
+
+            holder.database.write(hold).result()
+    engine.dispose()
 
 
 def test_a_connection_that_the_server_closed() -> None:

@@ -630,6 +630,16 @@ def test_the_words_that_say_something(text: str, words: list[str]) -> None:
     assert words == terms(text)
 
 
+def test_blank_lines_are_few_segments() -> None:
+    """However many blank lines there are, they are one segment beside the texts around them, which can be shown."""
+    assert 1 == len(split("\n" * 100_000).segments)
+    text = "ERROR: disk sda1 is full" + "\n" * 5000 + "the job ended"
+    found = split(text)
+    assert 3 == len(found.segments)
+    assert found.shown(0).startswith("ERROR") and len(found.shown(0)) < 200
+    assert "the job ended" == found.shown(2)
+
+
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
     assert [f"w{number}" for number in range(MOST_TERMS)] == terms(
@@ -646,6 +656,8 @@ def test_a_question_has_an_end() -> None:
         ("e.g. it ends. Here", set()),
         ("https://x.org/a?b=c mail bob@example.com", {"https://x.org/a", "bob@example.com"}),
         ("v1 a1 ab12", {"ab12"}),
+        (r'"5 pieces\nware_7\tid_44 \\rRow-9 \nab1"', {"ware_7", "id_44", "Row-9"}),
+        (r"C:\new_folder and D:\temp\a_b", {"new_folder"}),
     ],
 )
 def test_what_a_name_is(text: str, found: set[str]) -> None:
@@ -790,3 +802,11 @@ def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
     shown = shown.removeprefix("… ").strip("[]")
     assert shown.startswith(first[:10])
     assert shown.endswith(last[-10:])
+
+
+def test_underscores_that_markdown_escapes() -> None:
+    """A name is found whose underscores are escaped, as in Markdown."""
+    lines = [f"* **doc**: update page {number}" for number in range(400)]
+    lines[300] = r"* **src**: update NODE\_MODULE\_VERSION to 88"
+    question = "To what was NODE_MODULE_VERSION set?"
+    assert lines[300] in excerpt("\n".join(lines), question, 200, len, ranking=READING).text

@@ -103,6 +103,21 @@ def test_messages_in_any_form() -> None:
     assert 3 == len(model.prompts)
 
 
+def test_a_loop_that_drops_old_messages() -> None:
+    """What stands at the beginning stays there once, however often the message that it stood before is dropped."""
+    store = SQLAlchemyStore("sqlite://")
+    MemoryManager(store, user_id="42").store("dark", "a note", "user_preference", tier="global")
+    model = ScriptedChatModel([str(number) for number in range(6)])
+    node = MemoryContextMiddleware(store, user_id="42").model_node(model)
+    messages: list[AnyMessage] = []
+    for number in range(6):
+        messages = [*messages, HumanMessage(f"Hello {number}", id=f"h{number}")][-4:]
+        messages += node.invoke({"messages": messages})["messages"]
+    layers = [message for message in model.prompts[-1] if "dark" in str(message.content)]
+    assert [model.prompts[-1][0]] == layers
+    assert 5 == len(model.prompts[-1])
+
+
 @pytest.mark.long
 def test_a_plain_loop_recalls() -> None:
     """Without a graph, the node is called with a list of messages: large results are folded where the model sees them."""

@@ -368,6 +368,36 @@ def test_a_number_that_python_does_not_write_out(manager: MemoryManager) -> None
         RETRIEVING.called(manager, {"key": "k", "offset": huge}, 500)
 
 
+@for_each("huge", [2**63, 10**30])
+def test_a_number_that_no_database_takes(manager: MemoryManager, huge: int) -> None:
+    """A limit, an offset or a filter of more than 64 bits is refused by its name; the largest limit means all."""
+    store, scope = manager.memory_store, manager.scope
+    manager.store("text", key="k")
+    for name, verb in (
+        ("limit", lambda: store.query(scope, limit=huge)),
+        ("offset", lambda: store.query(scope, offset=huge)),
+        ("limit", lambda: store.search(scope, "text", limit=huge)),
+        ("limit", lambda: manager.search("text", limit=huge)),
+        ("limit", lambda: manager.calls(limit=huge)),
+        ("token_count", lambda: store.query(scope, {"token_count": {"$lt": huge}})),
+        ("token_count", lambda: store.query(scope, {"token_count": [huge]})),
+    ):
+        with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} .*too many digits"):
+            verb()
+    for found in (
+        store.query(scope, limit=sys.maxsize),
+        store.search(scope, "text", limit=sys.maxsize),
+        manager.search("text", limit=sys.maxsize),
+    ):
+        assert ["k"] == [item.memory_key for item in found]
+
+
+def test_an_argument_that_store_does_not_have(manager: MemoryManager) -> None:
+    """The error names the method that was called, and the arguments that there are."""
+    with pytest.raises(TypeError, match=r"^store\(\) has no argument 'wrong'; .*category"):
+        manager.store("text", wrong=1)
+
+
 @for_each("seen", ["2026", 5, datetime(2026, 1, 2)])  # noqa: DTZ001 - what is refused
 def test_a_moment_that_was_seen(manager: MemoryManager, seen: Any) -> None:
     """A text, a number and a time without zone are refused by what compares it."""

@@ -222,6 +222,18 @@ def test_lines_that_are_no_messages(server: Server) -> None:
         assert "Nothing in memory" in server.text(number)
 
 
+def test_end_of_input_with_open_requests(talkative: Server) -> None:
+    """What was asked before the client closes the server's input is answered before the server ends."""
+    talkative.call(1, "wait")
+    talkative.call(2, "talk")
+    talkative.send({"method": "notifications/cancelled", "params": {"requestId": 7}})
+    talkative.call(3, "go")
+    talkative.stdin.close()
+
+    assert [talkative.text(number) for number in (1, 2, 3)] == ["True", "talked", "gone"]
+    assert 0 == talkative.end()[0]
+
+
 @pytest.mark.long
 def test_end_of_input(server: Server) -> None:
     """When the client closes the server's input, the server ends, with code 0 and without complaint."""

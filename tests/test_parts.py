@@ -293,6 +293,14 @@ def test_path_into_json_lines() -> None:
     assert "3" == read(text, path="$[2].b").text
 
 
+def test_path_into_objects_in_sequence() -> None:
+    """Objects over several lines, one after the other, as FastMCP returns a list, are read as JSON lines are."""
+    text = "\n".join(json.dumps({"a": number}, indent=2) for number in (1, 2))
+
+    assert "[1, 2]" == read(text, path="$[*].a").text == read(text, path="$.a").text
+    assert "2" == read(text, path="$[1].a").text
+
+
 def test_path_that_finds_nothing() -> None:
     """The answer says how far the path leads, and which keys are there."""
     text = json.dumps({"data": {"items": ROWS}})

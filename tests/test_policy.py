@@ -97,6 +97,16 @@ def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
     assert () == result.preview.ranges
 
 
+def test_a_preview_shows_lines_of_old_macs() -> None:
+    """Where only carriage returns end lines, nothing was overwritten; a program may have printed a line feed after it."""
+    lines = [f"On day {day} the crew of ship-{day} met nobody." for day in range(40)]
+    for end in "", "\n":
+        text = "\r".join([*lines, "ERROR: engine-44 failed", "Goodbye"]) + end
+        result = fold(text, Shelf().put, LETTERS, threshold=500, preview_tokens=400)
+        assert result
+        assert "ship-39 met nobody.\rERROR: engine-44 failed\rGoodbye" in result.preview.text
+
+
 def test_without_a_preview_the_reference_stands_alone() -> None:
     """A preview of no tokens adds nothing to the reference, not even a note on what is missing."""
     result = fold(LOG, Shelf().put, LETTERS, threshold=500, preview_tokens=0)

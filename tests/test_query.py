@@ -498,6 +498,17 @@ def test_texts_in_double_quotes() -> None:
         memory.query('SELECT n FROM t WHERE region = "North"')
 
 
+def test_a_long_name_of_a_column_is_told_whole() -> None:
+    """An error names a column of a survey, which is a whole question, as the query must spell it."""
+    question = "How satisfied are you with the delivery of your last order (1 to 5)?"
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        memory.store(f"{question},city\n4,Rome\n5,Oslo\n", key="survey")
+        with pytest.raises(InvalidQueryError) as refused:
+            memory.query("SELECT avg(satisfied) FROM survey")
+        assert f"has the columns {question} (4), city (Rome)" in str(refused.value)
+        assert list(memory.query(f'SELECT avg("{question}") FROM survey')) == [(4.5,)]
+
+
 def test_a_refusal_is_of_its_own_statement() -> None:
     """A statement is never refused for what was wrong with the one before it on the same database."""
     table = table_of("n\n1\n2")

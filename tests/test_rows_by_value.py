@@ -60,6 +60,13 @@ REQUESTS = "\n".join(
     f"10:00:{n:02} request id={n} duration={n * 7 % 31}ms timeout=30s retry in {n}s"
     for n in range(40)
 )
+LEDGER = """account,amount
+rent,"(1,900.00)"
+sales,"1,200.50"
+fees,(45.10)
+supplies,300.00
+travel,80.00
+"""
 CAMEL = json.dumps([{"orderId": 9000 - n, "total": n * 7.5} for n in range(1, 20)])
 
 
@@ -101,6 +108,9 @@ def _rows(question: str, text: str) -> list[str]:
         ("which tests have at least 97 duration", TESTS, []),
         ("which have a duration of at least 92?", TESTS, ["test_22,"]),
         ("which file is the newest?", LISTING, ["-rw-r--r-- 1 ann ann 2882 Nov 27"]),
+        ("Which account has the lowest amount?", LEDGER, ["rent,"]),
+        ("Which account has the highest amount?", LEDGER, ["sales,"]),
+        ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
         ("What is the largest total of an order?", CAMEL, ['{"orderId": 8981,']),
     ],
 )

@@ -11,6 +11,7 @@ from memory_context.text.describe import describe
 from memory_context.text.rows.configuration_values import yaml_documents
 from memory_context.text.rows.rows_in_text import table_of
 
+LISTED = ("mode", "links", "owner", "group", "size", "modified", "name")
 HASH = "0123456789abcdef0123456789abcdef0123456"
 
 GIT_LOG = f"""\
@@ -688,6 +689,113 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     "issues in lines": lines_of(
         "#100  Fix this  (bug, p0)  today\n#101  Fix that  (bug, p1)  today\n"
     ),
+    "commit messages with colons": (
+        (
+            f"commit {HASH}1\nAuthor: Ann\nDate:   Mon\n\n    #7: rounding\n\n    why: cents were lost\n    #8 too\n\n"
+            f"commit {HASH}2\nAuthor: Bo\nDate:   Tue\n\n    feat(cart): empty it\n\n cart.py | 3 ++-\n"
+        ),
+        ("commit", "Author", "Date", "text"),
+        [
+            [f"{HASH}1", "Ann", "Mon", "#7: rounding\nwhy: cents were lost\n#8 too"],
+            [f"{HASH}2", "Bo", "Tue", "feat(cart): empty it\ncart.py | 3 ++-"],
+        ],
+    ),
+    "names aligned to the right": (
+        " path = a.txt\n size = 12\nmtime = 2026\n\n path = b.txt\n size = 9\nmtime = 2025\n",
+        ("path", "size", "mtime"),
+        [["a.txt", "12", "2026"], ["b.txt", "9", "2025"]],
+    ),
+    "sysctl": (
+        "\n".join(
+            f"net.ipv4.conf.eth{number}.accept_local_addresses = {number}" for number in range(300)
+        ),
+        ("key", "value"),
+        [
+            [f"net.ipv4.conf.eth{number}.accept_local_addresses", str(number)]
+            for number in range(300)
+        ],
+    ),
+    "ls -lR": (
+        (
+            "/etc:\ntotal 8\ndrwxr-xr-x 2 root root 4096 May  9  2026 apt\nls: cannot open directory '/etc/ssl'\n\n"
+            "/etc/apt:\ntotal 4\n-rw-r--r-- 1 root root   12 May  9  2026 a.conf\n"
+        ),
+        (*LISTED, "folder"),
+        [
+            ["drwxr-xr-x", "2", "root", "root", "4096", "May  9  2026", "apt", "/etc"],
+            ["-rw-r--r--", "1", "root", "root", "12", "May  9  2026", "a.conf", "/etc/apt"],
+        ],
+    ),
+    "find -ls": (
+        (
+            "   391093      4 drwxr-xr-x   3 root     root         4096 Jun 24  2025 /usr/share\n"
+            "   391095     12 -rw-r--r--   1 root     root          566 Apr 12  2025 /usr/share/a b.pm\n"
+        ),
+        ("inode", "blocks", *LISTED),
+        [
+            [
+                "391093",
+                "4",
+                "drwxr-xr-x",
+                "3",
+                "root",
+                "root",
+                "4096",
+                "Jun 24  2025",
+                "/usr/share",
+            ],
+            [
+                "391095",
+                "12",
+                "-rw-r--r--",
+                "1",
+                "root",
+                "root",
+                "566",
+                "Apr 12  2025",
+                "/usr/share/a b.pm",
+            ],
+        ],
+    ),
+    "devices": (
+        "total 0\ncrw-rw-rw- 1 root root 1, 3 Nov 28 15:09 null\nbrw-rw---- 1 root disk 8, 16 Nov 28 15:09 sdb\n",
+        LISTED,
+        [
+            ["crw-rw-rw-", "1", "root", "root", "1, 3", "Nov 28 15:09", "null"],
+            ["brw-rw----", "1", "root", "disk", "8, 16", "Nov 28 15:09", "sdb"],
+        ],
+    ),
+    "nm": lines_of("".join(f"00000000000{n:05x} T f{n}\n" for n in range(60)) + " U malloc\n"),
+    "dpkg -l": (
+        (
+            "Desired=Unknown/Install/Remove/Purge/Hold\n| Status=Not/Inst/Conf-files\n|/ Err?=(none)/Reinst-required\n"
+            "||/ Name           Version      Architecture Description\n"
+            "+++-==============-============-============-=================\n"
+            "ii  adduser        3.134        all          add users\n"
+            "rc  libxml2:amd64  2.9.14-1     amd64        XML library\n"
+        ),
+        ("column1", "Name", "Version", "Architecture", "Description"),
+        [
+            ["ii", "adduser", "3.134", "all", "add users"],
+            ["rc", "libxml2:amd64", "2.9.14-1", "amd64", "XML library"],
+        ],
+    ),
+    "a seed above hashes": (
+        "seed, 0xdead\n0, 0xedc9\n1, 0x581d\n",
+        ("seed", "0xdead"),
+        [["0", "0xedc9"], ["1", "0x581d"]],
+    ),
+    "Python's servers": (
+        (
+            '127.0.0.1 - - [29/Nov/2026 03:21:45] "GET / HTTP/1.1" 200 -\n'
+            '[29/Nov/2026 03:21:46] "POST /orders HTTP/1.1" 500 145\n'
+        ),
+        ("line", "time", "level", "source", "message"),
+        [
+            [1, "2026-11-29 03:21:45", None, "127.0.0.1", '"GET / HTTP/1.1" 200 -'],
+            [2, "2026-11-29 03:21:46", None, None, '"POST /orders HTTP/1.1" 500 145'],
+        ],
+    ),
     "Python": lines_of(PYTHON),
     "a licence": lines_of(
         "BSD 3-Clause License\nRedistribution in any form is\npermitted to all of them\n"
@@ -712,6 +820,9 @@ def test_rows(name: str) -> None:
         ("pairs behind words", "2 records: version, status, pods"),
         ("issues in lines", "text, 2 lines: #100 Fix this (bug, p0) today"),
         ("Python", "Python source, 29 lines: TextWrapper, wrap"),
+        ("commit messages with colons", "2 records: commit, Author, Date"),
+        ("names aligned to the right", "2 records: path, size, mtime"),
+        ("dpkg -l", "table 2 rows x 5 columns: Name, Version, Architecture, Description"),
         ("settings", "YAML, 5 lines: version, server (2)"),
     ],
 )

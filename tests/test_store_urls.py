@@ -289,6 +289,14 @@ def test_a_user_in_place_of_a_url() -> None:
     assert "user_id=" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["what?.db", "a?mode=ro&b.db", "folder?/a.db"])
+def test_a_question_mark_in_the_name_of_a_file(tmp_path: Path, name: str) -> None:
+    """Words behind a question mark that are no options are refused; the file whose name ends before it is not made."""
+    with pytest.raises(UnsupportedDatabaseError, match="write %3F for"):
+        MemoryManager(f"sqlite:///{tmp_path}/{name}", user_id="ann")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_relative_file_uri_stays_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

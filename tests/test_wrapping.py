@@ -541,6 +541,17 @@ async def test_answers_without_a_result() -> None:
             assert "neither a result nor an error" in result["content"][0]["text"]
 
 
+async def test_lines_that_are_no_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that a server prints beside its messages is passed over, and named in a line on standard error."""
+    right = {"id": "same", "result": {"content": [{"type": "text", "text": "right"}]}}
+    async with wrapped() as client:
+        says = [{"prints": "Listening \x1b[1m"}, {"prints": '{"level": "info"}'}, right]
+        assert "right" == await client.text("odd", says=says)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == r"memory-context wrap: demo: not a message: 'Listening \x1b[1m'"
+    assert second == "memory-context wrap: demo: not a message: {'level': 'info'}"
+
+
 async def test_odd_ids_of_a_server() -> None:
     """Answers to nothing that was asked are passed over; 1.0 is the number 1; a request's own id comes back."""
     right = {"result": {"content": [{"type": "text", "text": "right"}]}}

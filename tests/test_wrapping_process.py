@@ -86,7 +86,8 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     """A wrapped server gets the client's variables, and none with which it could open the memories."""
     # It ends once it was asked: what is written to one that has ended may fail by itself.
     script = (
-        "import os, sys; sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush();"
+        "import os, sys; print('Listening', flush=True);"
+        " sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush();"
         " sys.stdin.readline()"
     )
     server = wrap("--store", sqlite_url, "--user", "ann", "--", sys.executable, "-c", script)
@@ -111,6 +112,7 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     assert "OF_THE_CLIENT" in errors
     assert "MEMORY_CONTEXT" not in errors.partition("SEEN")[2]
     assert (0, "") == (process.returncode, out)
+    assert "not a message: 'Listening'" in errors
     assert "Traceback" not in errors
 
 
@@ -136,6 +138,27 @@ def test_end_of_input(hello: str, sqlite_url: str) -> None:
 
     assert bool(hello) == ("serverInfo" in welcome)
     assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
+
+
+@pytest.mark.long
+def test_end_of_input_with_open_requests(sqlite_url: str) -> None:
+    """What was asked before the client closes the wrapper's input is answered before the wrapper ends."""
+    server = wrap("--store", sqlite_url, "--user", "ann", "--", *SCRIPTED)
+    ready = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    params = {"name": "large", "arguments": {}}
+    call = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+    with subprocess.Popen(
+        [server.command, *server.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(HELLO)
+        process.stdin.flush()
+        process.stdout.readline()
+        out, _ = process.communicate(f"{ready}\n{call}\n")
+
+    assert [2] == [json.loads(line)["id"] for line in out.splitlines()]
+    assert 0 == process.returncode
 
 
 async def _refusal(server: StdioServerParameters) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -40,19 +41,22 @@ class ChatModelJudge(ModelJudge):
     """
 
     def __init__(self, model: BaseChatModel | str) -> None:
-        self.model = _named_model(model) if isinstance(model, str) else model
-        if not isinstance(self.model, BaseChatModel):
+        if isinstance(model, str):
+            model = _named_model(model)
+        if not isinstance(model, BaseChatModel):
             raise InvalidArgumentError(
                 f"a judge takes a BaseChatModel of LangChain, not {type(model).__name__}"
             )
-        self.name = f"model:{type(self.model).__name__}"
+        self.model = model
+        self.name = f"model:{type(model).__name__}"
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
         """Return the model's answer, and the tokens of the call."""
-        supported = settings.keys() & type(self.model).model_fields.keys()
+        fields = type(self.model).model_fields
+        supported = {name: value for name, value in settings.items() if name in fields}
         model = self.model
         if supported:
-            model = self.model.model_copy(update={name: settings[name] for name in supported})
+            model = model.model_copy(update=supported)
         return await self._asked(_structured(model), prompts.JUDGE_SYSTEM, prompt)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
@@ -61,8 +65,10 @@ class ChatModelJudge(ModelJudge):
 
     async def _asked(self, model: Runnable[Any, Any], system: str, prompt: str) -> tuple[str, int]:
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
-        answer, parsed = _parts_of(await model.ainvoke(messages, _quiet()))
-        return parsed or "".join(plain_texts(answer)), _tokens(messages, answer)
+        given = await model.ainvoke(messages, _quiet())
+        answer, parsed = _parts_of(given)
+        text = parsed or "".join(plain_texts(answer))
+        return text, _tokens(messages, answer)
 
 
 def _named_model(name: str) -> BaseChatModel:
@@ -103,6 +109,8 @@ def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - w
 def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
     """Return the tokens of the call. If the model does not report them, they are counted locally."""
     usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
-    count = default_counter().count
-    texts = (text for message in (*messages, answer) for text in plain_texts(message))
-    return usage.get("total_tokens") or sum(map(count, texts))
+    reported = usage.get("total_tokens")
+    if reported:
+        return reported
+    texts = chain.from_iterable(map(plain_texts, [*messages, answer]))
+    return sum(map(default_counter().count, texts))

@@ -82,11 +82,15 @@ def folded_result(
     if neutral.facts:
         return message
     tool = request.tool_call["name"]
-    [taken] = folder.take_in([replace(neutral, source=tool)], before)
-    facts = replace(taken.known, trusted=(*taken.known.trusted, *call.told_in(taken.text)))
+    result = replace(neutral, source=tool)
+    [taken] = folder.take_in([result], before)
+    trusted = (*taken.known.trusted, *call.told_in(taken.text))
     # No facts are noted on a small result: it may still be folded together with the other results of the turn.
-    shown = replace(taken, facts=facts if facts.folded or facts.trusted else None)
-    return _without_artifact(folder, shown_as(message, shown), tool)
+    facts = None
+    if taken.known.folded or trusted:
+        facts = replace(taken.known, trusted=trusted)
+    shown = shown_as(message, replace(taken, facts=facts))
+    return _without_artifact(folder, shown, tool)
 
 
 def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
@@ -105,8 +109,10 @@ def _unclaimed(message: ToolMessage, call: RunningCall) -> ToolMessage:
 
     Any tool could return a message with such notes, and so make keys trusted.
     """
+    if METADATA not in message.response_metadata:
+        return message
     trusted = neutral_of(message).known.trusted
-    if METADATA not in message.response_metadata or (trusted and call.told.issuperset(trusted)):
+    if trusted and call.told.issuperset(trusted):
         return message
     metadata = {name: v for name, v in message.response_metadata.items() if name != METADATA}
     return message.model_copy(update={"response_metadata": metadata})

@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -119,7 +120,9 @@ class MemoryContextMemory(BaseMemory):
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
         fold = fold_at_once_policy(self.fold, self.threshold, type(self).__name__)
-        judge = None if self.model is None else ChatModelJudge(self.model)
+        judge = None
+        if self.model is not None:
+            judge = ChatModelJudge(self.model)
         recall = recall_policy_of(self.recall, judge, "model")
         self._manager = MemoryManager(
             self.store,
@@ -134,10 +137,11 @@ class MemoryContextMemory(BaseMemory):
             self.max_turns, self.idle_timeout, manager=self._manager
         )
         kept = ConversationSettings(fold, recall)
+        stats = ContextStats(redacted=self._manager.redacted)
         self._decides = Conversation(
             self._manager,
             kept,
-            FailOpen(ContextStats(redacted=self._manager.redacted)),
+            FailOpen(stats),
             kept.new_cache(self._manager),
             DecisionLog(with_words=fold.record_prompts),
         )
@@ -149,8 +153,9 @@ class MemoryContextMemory(BaseMemory):
             InvalidArgumentError: *update* names a setting that a copy shares, such as the user, whose memories the copy
                 would not have.
         """
+        fields = type(self).model_fields
         for name in update or {}:
-            if name in type(self).model_fields and type(self).model_fields[name].frozen:
+            if name in fields and fields[name].frozen:
                 raise InvalidArgumentError(f"a copy keeps its {name}; make another memory")
         return super().model_copy(update=update, deep=deep)
 
@@ -182,7 +187,8 @@ class MemoryContextMemory(BaseMemory):
         Raises:
             StoreError: The conversation cannot be read.
         """
-        return wait_for(self._loaded(inputs, self._conversation.get_turns(self.thread_id)))
+        turns = self._conversation.get_turns(self.thread_id)
+        return wait_for(self._loaded(inputs, turns))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""
@@ -232,13 +238,15 @@ class MemoryContextMemory(BaseMemory):
         return [(action, self._observed(action, observation)) for action, observation in steps]
 
     def _observed(self, action: Any, observation: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
-        step = (str(getattr(action, "tool", "tool")), str(observation))
+        tool = str(getattr(action, "tool", "tool"))
+        text = str(observation)
+        step = (tool, text)
         if step not in self._steps:
-            tool, text = step
             arguments = str(getattr(action, "tool_input", ""))
-            call = Message("", "assistant", "", {}, (FunctionCall("", tool, arguments),))
+            call = FunctionCall("", tool, arguments)
+            asked = Message("", "assistant", "", {}, (call,))
             result = Message("", "tool", tool, {0: text}, answers="")
-            [taken] = self._decides.folder.take_in([result], [call])
+            [taken] = self._decides.folder.take_in([result], [asked])
             if taken.text == text:
                 return observation
             _remember(self._steps, step, taken.text)
@@ -249,27 +257,36 @@ class MemoryContextMemory(BaseMemory):
         messages = messages_of(turns)
         question = self._question(inputs)
         if question:
-            asked = [neutral_of(message) for message in (*messages, HumanMessage(question))]
-            conversation = self._decides.folder.take_in_all(asked, len(messages))
-            request = recall_request(conversation[-1], conversation)
-            mentioned = request.mentioned | {turn.key for turn in turns}
-            recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
+            recalled = await self._recalled_for(question, messages, turns)
             # The run that an earlier recall was for may have failed.
             self._recalled.pop(question, None)
-            if recall:
-                _remember(self._recalled, question, recall.text)
-                messages.append(HumanMessage(recall.text, name=MEMORY_SOURCE))
+            if recalled:
+                _remember(self._recalled, question, recalled)
+                messages.append(HumanMessage(recalled, name=MEMORY_SOURCE))
         if self.return_messages:
             return {self.memory_key: messages}
-        lines = list[str]()
-        for message in messages:
-            line = str(message.content)
-            if message.name != MEMORY_SOURCE:
-                line = get_buffer_string(
-                    [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
-                )
-            lines.append(line)
+        lines = map(self._as_line, messages)
         return {self.memory_key: "\n".join(lines)}
+
+    async def _recalled_for(
+        self, question: str, messages: Sequence[BaseMessage], turns: Sequence[ChatTurn]
+    ) -> str:
+        """Return the memories that a question after these messages needs, as a model reads them; "" for none."""
+        asked = [neutral_of(message) for message in (*messages, HumanMessage(question))]
+        conversation = self._decides.folder.take_in_all(asked, len(messages))
+        request = recall_request(conversation[-1], conversation)
+        # The turns are memories themselves, and are in the history already.
+        mentioned = request.mentioned | {turn.key for turn in turns}
+        recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
+        return recall.text if recall else ""
+
+    def _as_line(self, message: BaseMessage) -> str:
+        """Return a message as a part of a history that is one text."""
+        if message.name == MEMORY_SOURCE:
+            return str(message.content)
+        return get_buffer_string(
+            [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
+        )
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """Return the text of the new input; "" if nothing can be recalled for it."""
@@ -307,12 +324,13 @@ def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMess
     values: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] # any
     if values and all(isinstance(part, BaseMessage) for part in values):
         return [*values]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return [kind(text)]
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    return [kind(value)]
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(text for message in messages for text in plain_texts(message))
+    return "\n".join(chain.from_iterable(map(plain_texts, messages)))
 
 
 def _remember(texts: OrderedDict[Any, str], key: Any, text: str) -> None:  # noqa: ANN401 - any key

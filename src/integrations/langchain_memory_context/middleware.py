@@ -8,7 +8,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, TypeGuard, cast
@@ -400,7 +400,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         user_id = conversation.user_id
         written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
-        with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
+        running: AbstractContextManager[object] = call.running()
+        if self._is_own(request.tool):
+            running = running_tool(self, conversation.run)
+        with running:
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
@@ -413,7 +416,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         thread = _run_setting("configurable", "thread_id")
         # The name that the running agent was created with.
         agent = _run_setting("metadata", "lc_agent_name")
-        return self._hosted.notes(self._hosted.memories(user_id, thread, agent), run)
+        memories = self._hosted.memories(user_id, thread, agent)
+        return self._hosted.notes(memories, run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
         """Return this middleware's part of the private state."""
@@ -427,15 +431,19 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             StateOwnerError: The conversation, or that of a graph around it, belongs to another user.
         """
         conversation = self._conversation(state, carries=carries)
-        for saver, graph in graphs_around() if conversation.may_be_anothers else ():
-            check_owner_of(saver.get_tuple(graph), self._name, conversation.user_id)
+        if conversation.may_be_anothers:
+            for saver, graph in graphs_around():
+                saved = saver.get_tuple(graph)
+                check_owner_of(saved, self._name, conversation.user_id)
         return conversation
 
     async def _aopened(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
         """As `_opened`, with the checkpointer's asynchronous methods."""
         conversation = self._conversation(state, carries=carries)
-        for saver, graph in graphs_around() if conversation.may_be_anothers else ():
-            check_owner_of(await saver.aget_tuple(graph), self._name, conversation.user_id)
+        if conversation.may_be_anothers:
+            for saver, graph in graphs_around():
+                saved = await saver.aget_tuple(graph)
+                check_owner_of(saved, self._name, conversation.user_id)
         return conversation
 
     def _conversation(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
@@ -479,9 +487,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             )
         if arguments == call["args"]:
             return request
-        return request.override(
-            tool_call={**call, "args": FilledArguments(arguments, as_written=call["args"])}
-        )
+        filled = FilledArguments(arguments, as_written=call["args"])
+        return request.override(tool_call={**call, "args": filled})
 
     def _folded(
         self,
@@ -518,15 +525,17 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
+        tools = list[Any]()
+        for tool in request.tools:
+            if self._is_own(tool):
+                # The model is offered only the tiers that are open.
+                open_tiers = conversation.notes.open_tiers
+                tools.append(tool.model_copy(update={"open_tiers": open_tiers}))
+            else:
+                tools.append(tool)
         prompt = request.override(
             messages=_prompt(request.messages, in_state, edits),
-            tools=[
-                # The model is offered only the tiers that are open.
-                tool.model_copy(update={"open_tiers": conversation.notes.open_tiers})
-                if self._is_own(tool)
-                else tool
-                for tool in request.tools
-            ],
+            tools=tools,
         )
 
         async def decided(response: AnyResponse) -> AnyAnswer:
@@ -536,9 +545,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                     await conversation.decides.hear(neutral_of(answer), after, facts)
             if conversation.carries:
                 return _carrying(response, self._name, conversation, note)
-            update: dict[str, Any] = {
-                "memory_context": self._kept(conversation.run, note, in_state)
-            }
+            kept = self._kept(conversation.run, note, in_state)
+            update: dict[str, Any] = {"memory_context": kept}
             messages = _edited(in_state, edits)
             if messages:
                 update["messages"] = messages
@@ -594,7 +602,8 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401, ARG002 - LangChain's signature
         """End the run."""
         private = self._private(state)
-        self._hosted.end_run(self._notes(AgentRun.of(private.get("run"))))
+        run = AgentRun.of(private.get("run"))
+        self._hosted.end_run(self._notes(run))
         return {"memory_context": {self._name: {**private, "run": None}}}
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401 - LangChain's signature
@@ -653,8 +662,7 @@ def _carrying(
 ) -> AnyResponse:
     """Return *response* with *note* on the model's newest message."""
     result = list(response.result)
-    for index in range(len(result) - 1, -1, -1):
-        answer = result[index]
+    for index, answer in reversed(list(enumerate(result))):
         if isinstance(answer, AIMessage):
             result[index] = carrying(answer, name, conversation.agent, note, conversation.carried)
             break
@@ -680,13 +688,14 @@ def _run_setting(part: str, name: str) -> str | None:
 
 def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has
     held: Any = named(state, "messages") or []
-    return cast("list[AnyMessage]", convert_to_messages([held] if isinstance(held, str) else held))
+    if isinstance(held, str):
+        held = [held]
+    return cast("list[AnyMessage]", convert_to_messages(held))
 
 
 def _schema_of(request: ToolCallRequest) -> JsonObject:
     """Return the schema of the tool's arguments; an empty one if the tool is unknown."""
     if request.tool is None:
         return {}
-    return cast(
-        "JsonObject", convert_to_openai_tool(request.tool)["function"].get("parameters", {})
-    )
+    function = convert_to_openai_tool(request.tool)["function"]
+    return cast("JsonObject", function.get("parameters", {}))

@@ -77,7 +77,7 @@ def carried_by(
             if place == f"{name}@{agent}":
                 note = carried.after(note)
                 last_answer = index
-    held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
+    held = list(map(neutral_of, messages, ids_of(messages)))
     shown, seen = as_shown(held, note, last_answer)
     return CarriedConversation(held, shown, seen, note)
 
@@ -101,10 +101,10 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     Raises:
         StateOwnerError: The conversation belongs to another user.
     """
-    channels = {}
-    if saved:
-        channels = saved.checkpoint["channel_values"]
-    for value in channels.values():
+    if not saved:
+        return
+    # A state keeps messages under any name, as a list or alone.
+    for value in saved.checkpoint["channel_values"].values():
         messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
         for message in messages:
             if not isinstance(message, AIMessage):
@@ -122,21 +122,26 @@ def carrying(
     An answer with tool calls gets only those that are not in *carried* yet. A parent graph may keep only the last answer
     of a turn, so an answer without tool calls gets all of them.
     """
-    old = carried.note
     if answer.tool_calls:
-        inserted = tuple(one for one in new.inserted if one not in old.inserted)
-        folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
-        trusted = [key for key in new.facts.trusted if key not in old.facts.trusted]
-        facts = replace(new.facts, trusted=tuple(trusted))
-        new = DecisionNote(facts, inserted, folded)
+        new = _added(new, carried.note)
     answers = {place: note.to_json() for place, note in _notes_on(answer)}
     answers[f"{name}@{agent}"] = new.to_json()
     return with_note(answer, ANSWERS, answers)
 
 
+def _added(new: DecisionNote, old: DecisionNote) -> DecisionNote:
+    """Return the decisions in *new* that are not in *old*."""
+    inserted = tuple(one for one in new.inserted if one not in old.inserted)
+    folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
+    trusted = tuple(key for key in new.facts.trusted if key not in old.facts.trusted)
+    facts = replace(new.facts, trusted=trusted)
+    return DecisionNote(facts, inserted, folded)
+
+
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
     """Yield the notes on an answer, each with the ``MIDDLEWARE@AGENT`` that made it."""
-    for place, value in members_of(noted_on(message).get(ANSWERS)).items():
+    noted = members_of(noted_on(message).get(ANSWERS))
+    for place, value in noted.items():
         note = DecisionNote.from_json(value)
         if note:
             yield place, note

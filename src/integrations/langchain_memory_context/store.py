@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import attrgetter, eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -315,12 +315,14 @@ class _StoredItems:
         results = [_result_of(partial(self._read, op, refreshed)) for op in ops]
         self._refresh(refreshed.values())
         for some in _written_together(ops):
-            if _result_of(partial(self._write, some)) is not None:
-                # One of them cannot be written, so none was: each is written by itself.
-                keys = set(map(_place, some))
-                for index, op in enumerate(ops):
-                    if isinstance(op, PutOp) and _place(op) in keys:
-                        results[index] = _result_of(partial(self._write, [op]))
+            failure = _result_of(partial(self._write, some))
+            if failure is None:
+                continue
+            # One of them cannot be written, so none was: each is written by itself.
+            places = set(map(_place, some))
+            for index, op in enumerate(ops):
+                if isinstance(op, PutOp) and _place(op) in places:
+                    results[index] = _result_of(partial(self._write, [op]))
         return results
 
     def _read(self, op: Op, refreshed: dict[str, MemoryItem]) -> Result:
@@ -338,8 +340,7 @@ class _StoredItems:
                     refreshed[key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                has_words = op.query and op.query.strip()
-                page = self._by_query(op) if has_words else self._oldest(op)
+                page = self._page(op)
                 self.manager.audit("expanded", *(item.memory_key for item, _ in page))
                 hits = list[SearchItem]()
                 for item, facts in page:
@@ -363,7 +364,8 @@ class _StoredItems:
             else:
                 put[key] = op
         if put:
-            self.manager.replace_all([self._described(key, op) for key, op in put.items()])
+            described = [self._described(key, op) for key, op in put.items()]
+            self.manager.replace_all(described)
             if self.embedding:
                 self._embed(self.embedding, put)
         for key in deleted:
@@ -373,11 +375,15 @@ class _StoredItems:
     def _embed(self, embedding: EmbeddingWorker, put: Mapping[str, PutOp]) -> None:
         """Make the vectors of the items that were put, from the stored texts, in which secrets are redacted."""
         chosen: list[tuple[MemoryItem, list[str]]] = []
-        for item, facts in _readable(self.manager.memory_store.get_many(self.scope, put)):
+        stored = self.manager.memory_store.get_many(self.scope, put)
+        for item, facts in _readable(stored):
             index = put[item.memory_key].index
+            # None stands for the store's own fields, False for none.
             fields = self.fields if index is None else index or ()
-            texts = [get_text_at_path(facts["value"], field) for field in fields]
-            chosen.append((item, list(chain.from_iterable(texts))))
+            texts = list[str]()
+            for name in fields:
+                texts += get_text_at_path(facts["value"], name)
+            chosen.append((item, texts))
         embedding.embed_chosen(chosen)
 
     def _described(self, key: str, op: PutOp) -> tuple[MemoryItem, str]:
@@ -387,8 +393,10 @@ class _StoredItems:
             "key": op.key,
             "index": op.index is not False,
         }
+        expires_at = None
         if op.ttl is not None:
             metadata["ttl"] = op.ttl
+            expires_at = now() + timedelta(minutes=op.ttl)
         content, media_type = to_content(dict(op.value or {}))
         item = MemoryItem(
             user_id=self.manager.scope.user_id,
@@ -401,10 +409,16 @@ class _StoredItems:
             media_type=media_type,
             content_metadata=check_metadata(metadata),
             category=category_of(op.namespace),
-            expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
+            expires_at=expires_at,
             origin=MODEL,  # it may be the program's, too: an item does not say who has put it
         )
-        return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
+        namespace = "/".join(op.namespace)
+        return item, one_line(f"{namespace}: {op.key}")
+
+    def _page(self, op: SearchOp) -> _Found:
+        if op.query and op.query.strip():
+            return self._by_query(op)
+        return self._oldest(op)
 
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
@@ -484,11 +498,11 @@ class _StoredItems:
 
     def _refresh(self, items: Iterable[MemoryItem]) -> None:
         """Restart the ttl of the items that were put with one."""
-        ends = [
-            (item, now() + timedelta(minutes=item.content_metadata["ttl"]))
-            for item in items
-            if item.expires_at and "ttl" in item.content_metadata
-        ]
+        ends = list[tuple[MemoryItem, datetime]]()
+        for item in items:
+            minutes = item.content_metadata.get("ttl")
+            if item.expires_at and minutes is not None:
+                ends.append((item, now() + timedelta(minutes=minutes)))
         if ends:
             self.manager.memory_store.expire_at(self.scope, ends)
 
@@ -510,9 +524,10 @@ class _StoredItems:
 
 def _written_together(ops: Iterable[Op]) -> Iterator[list[PutOp]]:
     """Yield the writes among *ops*, those of one transaction together; of several to one key only the last."""
-    writes = list({_place(op): op for op in ops if isinstance(op, PutOp)}.values())
-    for some in slices_of(writes, WRITTEN_TOGETHER):
+    writes = {_place(op): op for op in ops if isinstance(op, PutOp)}
+    for some in slices_of(list(writes.values()), WRITTEN_TOGETHER):
         yield [op for op in some if op.value is not None]
+        # Each by itself: a deletion is a transaction.
         yield from ([op] for op in some if op.value is None)
 
 
@@ -594,9 +609,11 @@ def category_of(namespace: Sequence[str]) -> str:
 
 def namespace_of(category: str) -> tuple[str, ...]:
     """Return the namespace of a category that `category_of` made."""
-    return tuple(
-        _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
-    )
+    return tuple(map(_unescaped, category.split("/")))
+
+
+def _unescaped(label: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label)
 
 
 @lru_cache(maxsize=LABELS)
@@ -613,7 +630,9 @@ def _hint(wanted: Mapping[str, Any]) -> Filters:
     for name, value in wanted.items():
         if _has_one_json_form(value):
             # The last part of a name with dots may be the name of a nested field.
-            text = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
+            _, _, field_name = name.rpartition(".")
+            text = json.dumps({field_name: value}, ensure_ascii=False)
+            # Without the braces, and without the first quotation mark, before which a longer name may go on.
             return {"content": {"$contains": text[2:-1]}}
     conditions = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
     if conditions:
@@ -630,7 +649,8 @@ def _has_one_json_form(value: Any) -> bool:  # noqa: ANN401 - whatever JSON hold
 
 
 def _key(namespace: Sequence[str], key: str) -> str:
-    return f"store_{hash_content(json.dumps([*namespace, key]))[:48]}"
+    digest = hash_content(json.dumps([*namespace, key]))
+    return f"store_{digest[:48]}"
 
 
 def _facts(item: MemoryItem) -> dict[str, Any]:
@@ -683,7 +703,8 @@ def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[st
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
-    fields, members = members_of(wanted), members_of(value)
+    fields = members_of(wanted)
+    members = members_of(value)
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())

@@ -28,9 +28,11 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     end = len(lines)
     if last != -1:
         end = min(last, end)
+    # Without a range, an empty file has nothing to show either, which is no error.
     if view_range and not 1 <= first <= end:
-        has = f"the file, which has lines 1 to {len(lines)}"
-        raise FileOperationError(f"lines {first} to {last} lie outside {has}")
+        raise FileOperationError(
+            f"lines {first} to {last} lie outside the file, which has lines 1 to {len(lines)}"
+        )
     # Six columns and a tab, the format of `cat -n`, which models know.
     chosen = enumerate(lines[first - 1 : end], first)
     return "\n".join(f"{number:>6}\t{line}" for number, line in chosen)
@@ -52,18 +54,15 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
         if "\r\n" in text:
             message += "; its lines end with \\r\\n"
         raise FileOperationError(message)
-    lines = [text.count("\n", 0, offset) + 1 for offset in offsets]
+    numbers = [text.count("\n", 0, offset) + 1 for offset in offsets]
     if len(offsets) > 1:
-        listed = ", ".join(map(str, lines[:MOST_LISTED]))
-        if len(lines) > MOST_LISTED:
+        listed = ", ".join(map(str, numbers[:MOST_LISTED]))
+        if len(numbers) > MOST_LISTED:
             listed += ", …"
         raise FileOperationError(
             f"the text to replace stands in the file more than once, at the lines {listed}; give more around it"
         )
-    start = offsets[0]
-    end = start + len(old)
-    replaced = text[:start] + new + text[end:]
-    return replaced, lines[0]
+    return text.replace(old, new), numbers[0]
 
 
 def _offsets(text: str, old: str) -> list[int]:

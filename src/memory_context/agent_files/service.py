@@ -105,9 +105,12 @@ class AgentMemoryService:
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
         """Append *content* to a file, which is made if it is missing. Concurrent appends do not mix or get lost."""
-        self._change(
-            agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content)
-        )
+
+        def appended(read: Read) -> str:
+            before = read() or ""
+            return before + _checked(content)
+
+        self._change(agent_instance_id, relative_file_path, appended)
 
     def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
         """Make a new file.
@@ -213,14 +216,16 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing at this path.
         """
         with self._logged("list", agent_instance_id, relative_path):
-            # For an agent that has written nothing yet, the list is empty, and not an error.
-            parts = path_parts(relative_path) if relative_path != "" else ()
+            parts: Parts = ()
+            if relative_path != "":
+                parts = path_parts(relative_path)
             try:
                 with self._root(agent_instance_id) as root:
                     return _entries(root, parts)
             except FileNotFoundError:
                 if parts:
                     raise
+                # An agent that has written nothing yet has no folder.
                 return []
 
     def _change(
@@ -238,9 +243,14 @@ class AgentMemoryService:
                     raise InvalidPathError(
                         f"{brief(relative_file_path)} is a directory, not a file"
                     )
+
+                def read() -> str | None:
+                    return self._text(root, parts) if status else None
+
                 # It reads inside the lock, so that nobody changes the file between reading and writing.
-                data = _utf8(edit(lambda: self._text(root, parts) if status else None))
-                self._refuse_excess(root, parts, len(data), status.st_size if status else None)
+                data = _utf8(edit(read))
+                old_size = status.st_size if status else None
+                self._refuse_excess(root, parts, len(data), old_size)
                 handles.replace(root, parts, data)
 
     def _refuse_excess(
@@ -260,7 +270,8 @@ class AgentMemoryService:
             moved: The path that it is moved from.
         """
         entries = list(handles.walk(root, sweep=True))
-        _refuse_second_spelling([entry.path for entry in entries if entry.path != moved], parts)
+        others = [entry.path for entry in entries if entry.path != moved]
+        _refuse_second_spelling(others, parts)
         used = sum(entry.size for entry in entries)
         growth = size - (old_size or 0)
         after = used + growth

@@ -30,10 +30,14 @@ def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
     for message in messages:
         parts = list[Message]()
         for part in _neutral_of(message, tools):
+            tools |= {call.id: call.name for call in part.calls}
             seen[part.id] += 1
             number = seen[part.id]
-            parts.append(part if number == 1 else replace(part, id=f"{part.id}:{number}"))
-            tools |= {call.id: call.name for call in part.calls}
+            # An id is made of the words of a message, which may be said again.
+            if number > 1:
+                parts.append(replace(part, id=f"{part.id}:{number}"))
+            else:
+                parts.append(part)
         held.append(parts)
     return held
 
@@ -77,19 +81,20 @@ def copied(message: FrameworkMessage) -> FrameworkMessage:
 def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
     """Change *message* so that it has the texts and arguments of *parts*, and their id unless it holds tool results."""
     results = iter(parts)
+    first = parts[0]
     contents = list[Content]()
     for place, content in enumerate(message.contents):
         if content.type == RESULT:
             contents.append(_shown_result(content, next(results)))
-        elif content.type == "text" and content.text != parts[0].texts[place]:
-            contents.append(_with_text(content, parts[0].texts[place]))
+        elif content.type == "text":
+            contents.append(_with_text(content, first.texts[place]))
         elif content.type == "function_call":
-            contents.append(_shown_call(content, parts[0].calls))
+            contents.append(_shown_call(content, first.calls))
         else:
             contents.append(content)
     message.contents = contents
     if message.role != "tool":
-        message.message_id = parts[0].id
+        message.message_id = first.id
 
 
 def inserted_message(message: Message) -> FrameworkMessage:
@@ -101,12 +106,9 @@ def inserted_message(message: Message) -> FrameworkMessage:
 
 def with_texts(items: Sequence[Content], texts: Mapping[int, str]) -> list[Content]:
     """Return *items* with *texts* at their indexes in place of the old ones."""
-    changed = list[Content]()
-    for place, item in enumerate(items):
-        if texts.get(place, item.text) == item.text:
-            changed.append(item)
-        else:
-            changed.append(_with_text(item, texts[place]))
+    changed = list(items)
+    for place, text in texts.items():
+        changed[place] = _with_text(items[place], text)
     return changed
 
 
@@ -122,7 +124,8 @@ def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Mes
         role = "system"
     # The source of a person's message without a name is `user`, as with every framework.
     source = message.author_name or role
-    words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
+    call_ids = [call.id for call in calls]
+    words = json.dumps([role, list(texts.values()), call_ids])
     message_id = message.message_id or f"{role}:{hash_content(words)}"
     neutral = Message(message_id, cast("Any", role), source, texts, calls, others=others)
     return [neutral]
@@ -172,6 +175,9 @@ def _shown_call(content: Content, calls: Sequence[FunctionCall]) -> Content:
 
 
 def _with_text(content: Content, text: str) -> Content:
+    """Return *content* with *text*; the same object if that is its text."""
+    if content.text == text:
+        return content
     content = copy(content)
     content.text = text
     return content
@@ -187,11 +193,12 @@ def joined_texts(items: Sequence[Content]) -> list[Content]:
     joined = list[Content]()
     for is_text, run in groupby(items, lambda item: item.type == "text"):
         adjacent = list(run)
-        if is_text and len(adjacent) > 1:
-            text = "\n".join(item.text or "" for item in adjacent)
-            properties = JsonObject()
-            for item in adjacent:
-                properties |= item.additional_properties
-            adjacent = [Content.from_text(text, additional_properties=properties)]
-        joined += adjacent
+        if not is_text or len(adjacent) == 1:
+            joined += adjacent
+            continue
+        text = "\n".join(item.text or "" for item in adjacent)
+        properties = JsonObject()
+        for item in adjacent:
+            properties |= item.additional_properties
+        joined.append(Content.from_text(text, additional_properties=properties))
     return joined

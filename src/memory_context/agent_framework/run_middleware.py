@@ -108,7 +108,8 @@ class RunningAgent:
         prompt, facts = await self.conversation.before_model(
             shown, self.note.facts, seen, self.notes
         )
-        edits = edits_between(held, [one for one in prompt if one.id not in known])
+        unsent = [one for one in prompt if one.id not in known]
+        edits = edits_between(held, unsent)
         self.note = note_of(facts, edits, held)
         self.kept["seen"] = held[-1].id if held else None
         self._shown = prompt
@@ -134,8 +135,9 @@ class RunningAgent:
     def before(self) -> list[Message]:
         """Return the messages so far; if a tool runs before any model call, those of the session."""
         if not self._shown:
-            given = held_by(self.context.get_messages(include_input=True))
-            self._shown, _ = self._as_shown(list(chain.from_iterable(given)), self._sent())
+            parts = held_by(self.context.get_messages(include_input=True))
+            held = list(chain.from_iterable(parts))
+            self._shown, _ = self._as_shown(held, self._sent())
         return self._shown
 
     async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
@@ -171,8 +173,9 @@ class RunningAgent:
         [taken] = await off_loop(self.conversation.folder.take_in, [result], self.before())
         # No decision is noted for a small result: it may still be folded together with the other results of the turn.
         if taken.known.folded or keys is not None:
-            facts = replace(taken.known, trusted=(*taken.known.trusted, *(keys or ())))
-            folded = {**self.note.folded, taken.id: FoldedMessage({}, facts)}
+            trusted = (*taken.known.trusted, *(keys or ()))
+            message = FoldedMessage({}, replace(taken.known, trusted=trusted))
+            folded = {**self.note.folded, taken.id: message}
             self.note = replace(self.note, folded=folded)
         return taken
 
@@ -296,6 +299,7 @@ def _edited(
         if any(part.id in edits.removed for part in parts):
             continue
         if any(part.id in edits.changed for part in parts):
-            show(message, [edits.changed.get(part.id, part) for part in parts])
+            shown = [edits.changed.get(part.id, part) for part in parts]
+            show(message, shown)
         prompt.append(message)
     return prompt

@@ -30,7 +30,9 @@ def with_answers(
             made_answers = []
         settled.append(message)
         open_calls = [call for call in message.calls if call.id not in answered]
-        host_id = new_id() if open_calls else ""
+        if not open_calls:
+            continue
+        host_id = new_id()
         for index, call in enumerate(open_calls):
             answer = finished.get(call.id) or _cancelled(call)
             made_answers.append(replace(answer, id=f"{host_id}.{index}"))
@@ -48,6 +50,6 @@ def is_late(result: Message, messages: Sequence[Message], finished: Mapping[str,
     for message in reversed(messages):
         if any(call.id == result.answers for call in message.calls):
             return False
-        if message.answers == result.answers is not None:
+        if result.answers is not None and message.answers == result.answers:
             return message.text == CANCELLED or result.answers in finished
     return False

@@ -73,7 +73,8 @@ class MessageList(HeldConversation):
             parts = list(group)
             cached = self._hosted.get(host_id)
             if cached is None or cached[0] != parts:
-                cached = parts, made_of([sendable(part) for part in parts])
+                made = made_of(list(map(sendable, parts)))
+                cached = parts, made
             hosted[host_id] = cached
         self._hosted = hosted
         return [message for _, message in hosted.values()]
@@ -101,15 +102,16 @@ class MessageList(HeldConversation):
         if not facts:
             self.waiting = list(messages)
             return
-        loaded = [part for one in messages for part in neutral_of(one, self._next_id())]
+        loaded = list[Message]()
+        for one in messages:
+            loaded += neutral_of(one, self._next_id())
         all_facts = [MessageFacts.from_json(one) for one in facts.messages]
         if len(all_facts) != len(loaded) or None in all_facts:
             raise StateError(
                 f"not a context's state: it has facts about {len(all_facts)} messages, but {len(loaded)} messages"
             )
-        self.messages = [
-            replace(message, facts=one) for message, one in zip(loaded, all_facts, strict=True)
-        ]
+        pairs = zip(loaded, all_facts, strict=True)
+        self.messages = [replace(message, facts=known) for message, known in pairs]
         self.facts = facts.conversation
         self.seen = facts.seen
 
@@ -153,8 +155,8 @@ class MessageList(HeldConversation):
         parts = neutral_of(message, self._next_id())
         if any(part.calls for part in parts):
             self.finished.clear()
-        parts = [part for part in parts if not is_late(part, self.messages, self.finished)]
-        await self.take_in([self._as_folded(part) for part in parts])
+        in_time = [part for part in parts if not is_late(part, self.messages, self.finished)]
+        await self.take_in(list(map(self._as_folded, in_time)))
 
     def _as_folded(self, part: Message) -> Message:
         """Return *part* with the facts of its fold, if a workbench has folded this result already."""
@@ -168,6 +170,7 @@ class MessageList(HeldConversation):
         settled = with_answers(self.messages, self.finished, self._next_id)
         unseen = self.messages[self.seen :]
         if unseen:
+            # By identity: an equal message may stand before it.
             places = list(map(id, settled))
             self.seen = places.index(id(unseen[0]))
         self.messages = settled

@@ -30,30 +30,45 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
         case SystemMessage(content=text):
             return [Message(message_id, "system", "system", {0: text})]
         case UserMessage(source=source, content=content):
-            pieces = dict(enumerate([content] if isinstance(content, str) else content))
-            texts = {i: piece for i, piece in pieces.items() if isinstance(piece, str)}
-            images = {i: one.to_base64() for i, one in pieces.items() if isinstance(one, Image)}
+            texts = dict[int, str]()
+            images = dict[int, str]()
+            pieces = [content] if isinstance(content, str) else content
+            for place, piece in enumerate(pieces):
+                if isinstance(piece, str):
+                    texts[place] = piece
+                else:
+                    images[place] = piece.to_base64()
             return [Message(message_id, "user", source, texts, others=images)]
-        case AssistantMessage(source=source, content=content, thought=thought):
-            # If a message has both text and calls, AutoGen keeps the text as a thought.
-            words, hosts_calls = ([content], []) if isinstance(content, str) else ([], content)
-            texts = dict(enumerate([*words, *filter(None, [thought])]))
-            calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in hosts_calls)
-            return [Message(message_id, "assistant", source, texts, calls)]
+        case AssistantMessage():
+            return [_neutral_reply(message, message_id)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
         case FunctionExecutionResultMessage(content=results):
-            return [
-                Message(
-                    f"{message_id}.{index}",
-                    "tool",
-                    result.name,
-                    {0: result.content},
-                    answers=result.call_id,
-                    is_error=bool(result.is_error),
-                )
-                for index, result in enumerate(results)
-            ]
+            return [_neutral_result(one, f"{message_id}.{i}") for i, one in enumerate(results)]
+
+
+def _neutral_reply(message: AssistantMessage, message_id: str) -> Message:
+    words = list[str]()
+    calls = tuple[FunctionCall, ...]()
+    if isinstance(message.content, str):
+        words.append(message.content)
+    else:
+        calls = tuple(FunctionCall(one.id, one.name, one.arguments) for one in message.content)
+    # If a message has both text and calls, AutoGen keeps the text as a thought.
+    if message.thought:
+        words.append(message.thought)
+    return Message(message_id, "assistant", message.source, dict(enumerate(words)), calls)
+
+
+def _neutral_result(result: FunctionExecutionResult, message_id: str) -> Message:
+    return Message(
+        message_id,
+        "tool",
+        result.name,
+        {0: result.content},
+        answers=result.call_id,
+        is_error=bool(result.is_error),
+    )
 
 
 def sendable(message: Message) -> Message:
@@ -82,8 +97,11 @@ def made_of(parts: Sequence[Message]) -> LLMMessage:
             return UserMessage(content=_pieces(message), source=message.source)
         case "assistant":
             calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
-            content: Any = calls or message.texts.get(0, "")
-            thought = message.texts.get(0 if calls else 1)
+            content: Any = calls
+            thought = message.texts.get(0)
+            if not calls:
+                content = message.texts.get(0, "")
+                thought = message.texts.get(1)
             return AssistantMessage(content=content, thought=thought, source=message.source)
         case "tool":
             results = [_result(part) for part in parts if part.texts]
@@ -91,8 +109,9 @@ def made_of(parts: Sequence[Message]) -> LLMMessage:
 
 
 def _pieces(message: Message) -> list[str | Image]:
-    images = {place: Image.from_base64(image) for place, image in message.others.items()}
-    pieces: dict[int, str | Image] = {**message.texts, **images}
+    pieces: dict[int, str | Image] = {**message.texts}
+    for place, image in message.others.items():
+        pieces[place] = Image.from_base64(image)
     return [pieces[place] for place in sorted(pieces)]
 
 

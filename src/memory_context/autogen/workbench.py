@@ -183,11 +183,13 @@ class MemoryWorkbench(StaticStreamWorkbench):
             async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
                 async for event in events:
                     if isinstance(event, ToolResult):
-                        yield self._noted(await self._folded(call, event), call_id)
+                        folded = await self._folded(call, event)
+                        yield self._noted(folded, call_id)
                     else:
                         yield event
         else:
-            yield self._noted(await self._called(call, cancellation_token, call_id), call_id)
+            result = await self._called(call, cancellation_token, call_id)
+            yield self._noted(result, call_id)
 
     async def start(self) -> None:
         """Start the inner workbenches; if one fails to start, stop those before it."""
@@ -215,9 +217,8 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def save_state(self) -> Mapping[str, Any]:
         """Return the states of the inner workbenches. The memories are in the store."""
-        return MemoryWorkbenchState(
-            workbenches=[await part.save_state() for part in self._inner]
-        ).model_dump()
+        states = [await part.save_state() for part in self._inner]
+        return MemoryWorkbenchState(workbenches=states).model_dump()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Load the states of the inner workbenches.
@@ -286,21 +287,23 @@ class MemoryWorkbench(StaticStreamWorkbench):
         for kind, run in groupby(result.result, type):
             parts = list(run)
             if issubclass(kind, TextResultContent):
-                whole = text = "\n".join(str(part.content) for part in parts)
-                if result.is_error:
-                    text = with_references_again(text, call.running.written, call.arguments)
-                shown = await call.context.fold_output(
-                    text,
-                    tool=call.name,
-                    arguments=json.dumps(
-                        call.running.written or {}, ensure_ascii=False, default=str
-                    ),
-                    is_error=result.is_error,
-                )
-                if shown != whole:
+                text = "\n".join(str(part.content) for part in parts)
+                shown = await self._shown(call, text, is_error=result.is_error)
+                # Else the parts stay separate, as the tool returned them.
+                if shown != text:
                     parts = [TextResultContent(content=shown)]
             contents += parts
         return result.model_copy(update={"result": contents})
+
+    async def _shown(self, call: WorkbenchCall, text: str, *, is_error: bool) -> str:
+        """Return a text of a tool's result folded, if it is large; in an error, references stand for passed texts."""
+        written = call.running.written
+        if is_error:
+            text = with_references_again(text, written, call.arguments)
+        arguments = json.dumps(written or {}, ensure_ascii=False, default=str)
+        return await call.context.fold_output(
+            text, tool=call.name, arguments=arguments, is_error=is_error
+        )
 
     def _noted(self, result: ToolResult, call_id: str | None) -> ToolResult:
         """Let the context note *result*, in case the run is cancelled before the agent adds it; return *result*."""
@@ -318,8 +321,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     def _conversation(self) -> MemoryContext:
         """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""
-        agents_context = caller(self._context.user_id) if self._loaded else None
-        return agents_context or self._context
+        if not self._loaded:
+            return self._context
+        return caller(self._context.user_id) or self._context
 
     def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
         return MemoryWorkbenchConfig(

@@ -64,11 +64,13 @@ def _cell(value: object) -> object:
         return value
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, default=_json_value)
-    return harmless(value if isinstance(value, str) else _json_value(value))
+    return harmless(_json_value(value))
 
 
 def _json_value(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
 
 
 def screen() -> Console:
@@ -91,7 +93,9 @@ def print_paged(*parts: RenderableType) -> None:
     shown = [unbroken(part) if isinstance(part, str) else part for part in parts]
     with console.capture() as capture:
         console.print(Group(*shown), crop=False)  # else it would cut a long key without a word
-    print_long_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    # A table fills its lines up to the width of the screen.
+    lines = [f"{line.rstrip()}\n" for line in capture.get().splitlines()]
+    print_long_text("".join(lines))
 
 
 def print_long_text(text: str) -> None:
@@ -126,12 +130,20 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
 
     from memory_context.display.terminal import harmless
 
-    shown = [[harmless(" ".join(cell.splitlines())) for cell in row] for row in rows]
+    def on_one_line(cell: str) -> str:
+        return harmless(" ".join(cell.splitlines()))
+
+    shown = [list(map(on_one_line, row)) for row in rows]
     needed = GAP * (len(columns) - 1)
     for index, (name, kind) in enumerate(columns):
+        if kind == LINE:
+            needed += LEAST_LINE
+            continue
         cells = [name, *(row[index] for row in shown)]
-        needed += LEAST_LINE if kind == LINE else max(map(cell_len, cells))
-    return _grid(columns, shown) if needed <= screen().width else _paragraphs(columns, shown)
+        needed += max(map(cell_len, cells))
+    if needed > screen().width:
+        return _paragraphs(columns, shown)
+    return _grid(columns, shown)
 
 
 def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
@@ -143,8 +155,10 @@ def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
     for name, kind in columns:
         if kind == LINE:
             grid.add_column(name, overflow="ellipsis", no_wrap=True, ratio=1)
+        elif kind == NUMBER:
+            grid.add_column(name, justify="right", no_wrap=True)
         else:
-            grid.add_column(name, justify="right" if kind == NUMBER else "left", no_wrap=True)
+            grid.add_column(name, no_wrap=True)
     for row in rows:
         grid.add_row(*map(Text, row))
     return grid
@@ -168,7 +182,8 @@ def _paragraphs(
         parts.append(unbroken(first, "bold"))
         for (name, kind), cell in zip(columns[1:], others, strict=True):
             if kind == LINE:
-                parts.append(Padding(Text(cell, overflow="ignore"), (0, 0, 0, GAP)))
+                line = Text(cell, overflow="ignore")
+                parts.append(Padding(line, (0, 0, 0, GAP)))
             elif cell:
                 parts.append(unbroken(f"{'':{GAP}}{name} {cell}"))
     return Group(*parts)
@@ -176,8 +191,10 @@ def _paragraphs(
 
 def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
     """Return the fields that describe a page in ``--json``; the next offset is None after the last page."""
-    end = offset + limit
-    return {"total": total, "offset": offset, "next_offset": end if end < total else None}
+    end: int | None = offset + limit
+    if offset + limit >= total:
+        end = None
+    return {"total": total, "offset": offset, "next_offset": end}
 
 
 def say_page(shown: int, offset: int, total: int, things: str, missing: str | None = None) -> None:
@@ -191,10 +208,14 @@ def say_page(shown: int, offset: int, total: int, things: str, missing: str | No
     elif not shown:
         say(f"--offset {offset} is past the end: {total:,} in all")
     elif shown < total:
-        following = f"; for more: --offset {end}" if end < total else ""
+        following = ""
+        if end < total:
+            following = f"; for more: --offset {end}"
         say(f"{offset + 1:,}-{end:,} of {total:,} {things}{following}")
 
 
 def local(moment: datetime | None) -> str:
     """Return a moment as people read it, in local time."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
+    if not moment:
+        return ""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

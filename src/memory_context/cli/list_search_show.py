@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -163,7 +164,8 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     elif as_json_lines or as_csv:
         print_records(records, as_csv=as_csv)
     elif hits:
-        print_paged(*(part for hit in hits for part in _hit_parts(hit)))
+        drawn = map(_hit_parts, hits)
+        print_paged(*chain.from_iterable(drawn))
     else:
         say(missing or "nothing found")
     return 0 if hits else NOTHING_FOUND
@@ -286,7 +288,8 @@ def _options_named() -> Generator[None]:
     try:
         yield
     except (InvalidSelectionError, NothingMatchedError) as error:
-        raise type(error)(_ARGUMENT.sub(r"--\1 ", str(error)).replace(" ,", ",")) from None
+        message = _ARGUMENT.sub(r"--\1 ", str(error))
+        raise type(error)(message.replace(" ,", ",")) from None
 
 
 def _around(text: str, words: Sequence[str], room: int) -> str:
@@ -294,10 +297,17 @@ def _around(text: str, words: Sequence[str], room: int) -> str:
     if len(text) <= room:
         return text
     folded = text.casefold()
-    places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
-    start = max(0, min(min(places, default=0) - room // 3, len(text) - room))
+    places = [folded.find(word.casefold()) for word in words]
+    first = min((place for place in places if place >= 0), default=0)
+    # A third of the room before the word; at the end of the text, the whole room is filled.
+    start = max(0, min(first - room // 3, len(text) - room))
     end = start + room
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    shown = text[start:end]
+    if start:
+        shown = f"…{shown}"
+    if end < len(text):
+        shown = f"{shown}…"
+    return shown
 
 
 def _record(item: "MemoryItem") -> dict[str, object]:
@@ -314,16 +324,18 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
     passage: list[RenderableType] = []
-    if hit.match and hit.match.lines:
-        facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
-    if hit.match and hit.match.why:
-        facts.append(f"found by {', '.join(hit.match.why)}")
-    if hit.match and hit.match.passage:
+    match = hit.match
+    if match and match.lines:
+        first, last = match.lines
+        facts.append(f"lines {first}-{last}")
+    if match and match.why:
+        facts.append(f"found by {', '.join(match.why)}")
+    if match and match.passage:
         # Beside the line: its number, a space, and an ellipsis at either end.
         room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)
-        for line in passage_lines(hit.match, hit.match.why):
-            numbered = f"{line.number:>{NUMBER_WIDTH}} {_around(line.text, hit.match.why, room)}"
-            passage.append(plain(numbered, "dim"))
+        for line in passage_lines(match, match.why):
+            text = _around(line.text, match.why, room)
+            passage.append(plain(f"{line.number:>{NUMBER_WIDTH}} {text}", "dim"))
     heading = [unbroken(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
 

@@ -6,6 +6,7 @@ Every command imports this module. Therefore its functions import whatever loads
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -125,7 +126,15 @@ def opened(
 
 def login(*, audit: bool) -> str | None:
     """Return the name that an audit trail gets: ``cli:`` and the login name; None without a trail."""
-    return f"cli:{getuser()}" if audit else None
+    return f"cli:{login_name()}" if audit else None
+
+
+def login_name() -> str:
+    """Return the name of who runs this program; ``uid-N`` if the system has no name for them, as in many containers."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder

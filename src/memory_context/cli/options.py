@@ -82,9 +82,13 @@ Embedder = Annotated[
         "--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many at most.")]
+# Far more than any store holds, and a number that databases take.
+_ALL = 10**15
+Limit = Annotated[
+    int, typer.Option("--limit", min=1, max=_ALL, metavar="N", help="How many at most.")
+]
 Offset = Annotated[
-    int, typer.Option("--offset", min=0, metavar="N", help="How many to skip first.")
+    int, typer.Option("--offset", min=0, max=_ALL, metavar="N", help="How many to skip first.")
 ]
 Types = Annotated[
     list[str] | None,

@@ -79,7 +79,9 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     from memory_context.memory.gc_by_retention_rules import count_expired
     from memory_context.stores.sql.overviews_of_records import Catalog
 
-    user_id = Scope(user).user_id if user else None
+    user_id = None
+    if user:
+        user_id = Scope(user).user_id
     with opened_store(store, "stats") as database:
         catalog = Catalog(database)
         totals = {
@@ -97,7 +99,9 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "not_indexed": catalog.count_pending(user_id),
             **_sums_of_calls(database, [total.name for total in totals["users"]]),
         }
-        missing = missing_name(database, user_id) if user_id and not sums["memories"] else None
+        missing = None
+        if user_id and not sums["memories"]:
+            missing = missing_name(database, user_id)
     if missing:
         say(missing)
     if as_json:
@@ -118,7 +122,10 @@ def _sums_of_calls(database: "MemoryStore", users: "Sequence[str]") -> dict[str,
     from memory_context.stores.protocol import keeper_of
 
     keeper = keeper_of(database)
-    kept = [one for user in users for one in keeper.call_totals(user)] if keeper else []
+    kept: list[CallTotals] = []
+    if keeper:
+        for user in users:
+            kept += keeper.call_totals(user)
     return {
         "model_calls": sum(one.calls for one in kept),
         "tokens_sent": sum(one.tokens_sent for one in kept),
@@ -127,7 +134,6 @@ def _sums_of_calls(database: "MemoryStore", users: "Sequence[str]") -> dict[str,
 
 
 def _totals_table(plural: str, totals: "Sequence[CatalogTotal]") -> "RenderableType":
-
     rows = [
         (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
         for t in totals
@@ -195,8 +201,14 @@ def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
 
 
 def _totals_row(totals: "CallTotals") -> tuple[str, ...]:
-    numbers = (totals.calls, totals.tokens_full, totals.tokens_sent, totals.tokens_avoided)
-    return (totals.thread_id or "", *(f"{number:,}" for number in numbers), local(totals.last))
+    return (
+        totals.thread_id or "",
+        f"{totals.calls:,}",
+        f"{totals.tokens_full:,}",
+        f"{totals.tokens_sent:,}",
+        f"{totals.tokens_avoided:,}",
+        local(totals.last),
+    )
 
 
 def _call_row(call: "ModelCall") -> tuple[str, ...]:
@@ -254,9 +266,8 @@ def audit(
             action=action,
             **period(since, until),
         )
-        found = list(
-            islice(entries, limit + 1)
-        )  # one more than wanted, to know whether there are more
+        # One more than wanted, to know whether there are more.
+        found = list(islice(entries, limit + 1))
         missing = None if found else missing_name(database, user_id)
     shown = found[:limit]
     more = len(found) > limit

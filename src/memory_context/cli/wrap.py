@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import NAME, RUN, app
+from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 
@@ -119,7 +119,7 @@ def wrap(  # noqa: PLR0913 - each is an option
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
     wrapped = _servers(command or [], url or [], servers, name or "")
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
-    who = user or getuser()
+    who = user or login_name()
     serve_wrapped(Wrapping(wrapped, store or database_at_home(), who, threshold, settings))
 
 
@@ -129,7 +129,12 @@ def database_at_home() -> str:
     It is in the home folder, because clients start servers in working directories that vary.
     """
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / NAME
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"the folder {data} cannot be made: {error.strerror}; give --store URL for another database"
+        ) from error
     return f"sqlite:///{data / 'memory.db'}"
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 from memory_context import sentences_models_read as prompts
@@ -172,8 +173,10 @@ async def ask(
     asking = _Asking(plan.question, model, counter, limits)
     findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
-    # A quotation stands in two parts where they overlap.
-    quotations = dict.fromkeys(chain.from_iterable(one.quotations for one in found))
+    # Without repetitions: a quotation stands in two parts where they overlap.
+    quotations = dict[Quotation, None]()
+    for finding in found:
+        quotations |= dict.fromkeys(finding.quotations)
     return AskAnswer(
         await asking.merged(found),
         tuple(quotations)[:MOST_QUOTATIONS],
@@ -207,7 +210,10 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         counted = start
         part = text[start:stop]
         lines = part.removesuffix("\n").split("\n")
-        parts.append(TextPart(item.memory_key, number, tuple(lines), header if start else ""))
+        continued = ""
+        if start:
+            continued = header
+        parts.append(TextPart(item.memory_key, number, tuple(lines), continued))
     return parts
 
 
@@ -216,19 +222,20 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans = list[tuple[int, int]]()
     start = 0
     while start < len(text):
-        stop = len(text)
-        if stop - start > PART_CHARACTERS:
-            line_start = text.rfind("\n", start, start + PART_CHARACTERS) + 1
-            stop = start + PART_CHARACTERS
-            if line_start > start:
-                stop = line_start
-        spans.append((start, stop))
-        if stop == len(text):
+        stop = start + PART_CHARACTERS
+        if stop >= len(text):
+            spans.append((start, len(text)))
             break
+        line_start = text.rfind("\n", start, stop) + 1
+        if line_start > start:
+            stop = line_start
+        spans.append((start, stop))
         record = record_at(text, stop, stop)
         torn = text.rfind("\n", 0, record.start) + 1
-        is_near = stop - torn <= LONGEST_TORN
-        start = torn if start < torn < stop and is_near else stop
+        nearest = max(start + 1, stop - LONGEST_TORN)
+        start = stop
+        if nearest <= torn < stop:
+            start = torn
     return spans
 
 
@@ -241,16 +248,21 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     texts = ("\n".join(part.lines) for part in parts)
     held = [wanted.intersection(analyze(text).counts) for text in texts]
     holders = Counter(chain.from_iterable(held))
-    rarity = {
-        word: math.log(len(parts) / count)
-        for word, count in holders.items()
-        if count <= len(parts) / 2
-    }
+    rarity = dict[str, float]()
+    for word, count in holders.items():
+        if count <= len(parts) / 2:
+            rarity[word] = math.log(len(parts) / count)
     if not rarity:
         return list(parts)
-    scores = [sum(rarity.get(word, 0.0) for word in words) for words in held]
-    ranked = sorted(range(len(parts)), key=lambda index: -scores[index])
-    return [parts[index] for index in ranked if scores[index] > 0]
+    scored = list[tuple[float, TextPart]]()
+    for part, words in zip(parts, held, strict=True):
+        rare = words & rarity.keys()
+        if rare:
+            # A plain sum would depend on the order of the set, which differs from process to process.
+            score = math.fsum(rarity[word] for word in rare)
+            scored.append((score, part))
+    scored.sort(key=itemgetter(0), reverse=True)
+    return [part for _, part in scored]
 
 
 @dataclass(slots=True)
@@ -274,14 +286,15 @@ class _Asking:
     async def read(self, parts: Sequence[TextPart]) -> list[Finding]:
         """Return what the model finds in as many *parts* as the limits allow, in the order of the texts."""
         tasks = list[asyncio.Task[Finding | None]]()
+        # One call is kept for the merge.
+        most = max(self.limits.calls - 1, 1)
         planned = 0
-        for part in parts:
+        for part in parts[:most]:
             prompt = prompts.ASK_PART.format(
                 key=part.key, text=part.numbered, question=self.question
             )
             planned += self.counter.count(prompts.ASK_SYSTEM + prompt)
-            # One call is kept for the merge.
-            if planned > self.limits.tokens or len(tasks) >= max(self.limits.calls - 1, 1):
+            if planned > self.limits.tokens:
                 break
             tasks.append(asyncio.create_task(self._finding(part, prompt)))
         if not tasks:
@@ -289,10 +302,13 @@ class _Asking:
         _, late = await asyncio.wait(tasks, timeout=self.limits.seconds)
         for task in late:
             task.cancel()
-        answered = zip(parts, tasks, strict=False)
-        found = [(part, task.result()) for part, task in answered if task not in late]
-        found.sort(key=lambda pair: (pair[0].key, pair[0].first))
-        return [finding for _, finding in found if finding]
+        found = list[tuple[str, int, Finding]]()
+        for part, task in zip(parts, tasks, strict=False):
+            finding = None if task in late else task.result()
+            if finding:
+                found.append((part.key, part.first, finding))
+        found.sort(key=itemgetter(0, 1))
+        return [finding for *_, finding in found]
 
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:
@@ -307,7 +323,8 @@ class _Asking:
         """Return one answer made from several; all of them, one below the other, if that fails."""
         together = "\n".join(finding.text for finding in findings)
         seconds_left = self.deadline - asyncio.get_running_loop().time()
-        if len(findings) < 2 or self.calls >= self.limits.calls or seconds_left <= 0:
+        may_call = self.calls < self.limits.calls and seconds_left > 0
+        if len(findings) < 2 or not may_call:
             return together
         listed = "\n\n".join(map(_with_quotations, findings))
         prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
@@ -338,8 +355,8 @@ def finding_in(given: str, part: TextPart) -> Finding:
         ValueError: It is not the JSON object that was asked for.
     """
     start = given.find("{")
-    stop = given.rfind("}")
-    fields = members_of(json.loads(given[start : stop + 1]))
+    stop = given.rfind("}") + 1
+    fields = members_of(json.loads(given[start:stop]))
     if "answer" not in fields:
         raise ValueError(
             f"the model's answer is not the JSON object that was asked for: {given!r:.80}"

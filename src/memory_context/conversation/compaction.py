@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import itemgetter
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.folding.fold_messages import MessageFolder
@@ -17,6 +18,7 @@ from memory_context.conversation.folding.late_folds import (
     saved_by_folding,
 )
 from memory_context.conversation.message import (
+    FunctionCall,
     Message,
     MessageFacts,
     as_lines,
@@ -91,8 +93,10 @@ def plan(
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]
-
-    ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= question]
+    ends = list[int]()
+    for start, end in groups(messages)[:-1]:
+        if head <= start and end <= question:
+            ends.append(end)
     for end in ends:
         cut = before[end] - before[head]
         remaining = before[-1] - cut + note
@@ -114,7 +118,8 @@ def _end_of_turn(
     A stored answer is found by its question, so the two are best stored together.
     """
     for later in ends:
-        begins_turn = messages[later].is_question or messages[later].is_a("recall")
+        message = messages[later]
+        begins_turn = message.is_question or message.is_a("recall")
         if later >= end and begins_turn:
             rest = before[later] - before[end]
             if rest <= before[-1] * SHORT_REST:
@@ -133,8 +138,10 @@ def _head(messages: Sequence[Message], tokens: Sequence[int], longest_answer: in
     for index, message in enumerate(messages):
         if message.is_question:
             answer = index + 1
-            is_answered = answer < len(messages) and messages[answer].is_reply
-            if is_answered and not messages[answer].calls and tokens[answer] <= longest_answer:
+            if answer == len(messages):
+                return answer
+            is_answered = messages[answer].is_reply and not messages[answer].calls
+            if is_answered and tokens[answer] <= longest_answer:
                 return answer + 1
             return answer
         if not message.is_system and not message.is_ours:
@@ -208,7 +215,8 @@ class Compactor:
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
         """Return *messages* with a note in place of the oldest groups. *tokens* are those of each message."""
         stay = _exempt(messages)
-        sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
+        ids = [message.id for message in messages]
+        sizes = dict(zip(ids, tokens, strict=True))
         note_tokens = self._preview_budget() + NOTE_TOKENS
         if standing_words(messages):
             note_tokens += self._standing_budget()
@@ -221,7 +229,8 @@ class Compactor:
         oldest = messages[begin:end]
         after = messages[end:]
         kept = [message for message in oldest if message in stay]
-        size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
+        remaining = (*before, *kept, *after)
+        size = note_tokens + sum(sizes[message.id] for message in remaining)
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
         for message in list(kept):
             if message.is_system and size > self.limit:
@@ -323,7 +332,8 @@ class Compactor:
             share = budget * 2 // 3
         shown = excerpt("\n".join(said), "", share, count).text
         yield shown
-        yield "\n".join(_newest(results, budget - count(shown), count))
+        newest = _newest(results, budget - count(shown), count)
+        yield "\n".join(newest)
 
     def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with references in place of large arguments of answered calls.
@@ -347,9 +357,13 @@ class Compactor:
         sizes = list[tuple[int, int, int]]()
         for index, message in enumerate(messages):
             if message.is_foldable:
-                sizes += [(count(text), index, place) for place, text in message.texts.items()]
+                for place, text in message.texts.items():
+                    size = count(text)
+                    sizes.append((size, index, place))
+        # A stable sort: of equally large ones the oldest come first.
+        sizes.sort(key=itemgetter(0), reverse=True)
         squeezed = list(messages)
-        for size, index, place in sorted(sizes, key=lambda size: -size[0]):
+        for size, index, place in sizes:
             if over <= 0 or size <= LEAST_FOLD:
                 break
             ref = self._bare_reference(squeezed[index], place)
@@ -406,7 +420,10 @@ def _to_store(messages: Sequence[Message]) -> list[Message]:
 def _redacted(message: Message, redaction: Redaction) -> Message:
     """Return *message* without the secrets in its texts and in the arguments of its calls."""
     texts = {place: redaction.text(text) for place, text in message.texts.items()}
-    calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
+    calls = list[FunctionCall]()
+    for call in message.calls:
+        arguments = redaction.text(call.arguments)
+        calls.append(replace(call, arguments=arguments))
     return replace(message, texts=texts, calls=tuple(calls))
 
 
@@ -464,7 +481,8 @@ def _description(messages: Sequence[Message]) -> str:
         if message.is_question:
             first = message.text
             break
-    return f"{len(messages)} messages: {' '.join(first.split())[:60]}"
+    beginning = " ".join(first.split())[:60]
+    return f"{len(messages)} messages: {beginning}"
 
 
 def uncompacted(

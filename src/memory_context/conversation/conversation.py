@@ -194,11 +194,12 @@ class Conversation:
             return
         words = list(said.billed())
         known = self.cache.used
-        if known is None or not layer.package.used(*words) <= known:
-            assembler = ContextAssembler(self.manager)
-            used = await off_loop(self.fail_open.run, assembler.record, layer.package, *words)
-            if used is not None:
-                self.cache.used = used
+        if known is not None and layer.package.used(*words) <= known:
+            return
+        record = ContextAssembler(self.manager).record
+        used = await off_loop(self.fail_open.run, record, layer.package, *words)
+        if used is not None:
+            self.cache.used = used
 
     async def before_model(
         self,
@@ -300,8 +301,10 @@ class Conversation:
             if message.is_reply:
                 words = message.text
                 break
-        calls = () if arguments is None else (FunctionCall("", output.source, arguments),)
-        call = Message(output.id, "assistant", "", {0: words}, calls)
+        call = Message(output.id, "assistant", "", {0: words})
+        if arguments is not None:
+            called = FunctionCall("", output.source, arguments)
+            call = replace(call, calls=(called,))
         answer = replace(output, answers="")
         [taken] = self.folder.take_in([answer], [*before, call])
         if taken.known.folded:
@@ -350,15 +353,21 @@ class Conversation:
         yield from message.known.folded
         if message.is_foldable and not message.is_typed:
             user_id = self.manager.scope.user_id
-            yield from (place for place, text in message.texts.items() if made_here(user_id, text))
+            for place, text in message.texts.items():
+                if made_here(user_id, text):
+                    yield place
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
         recall = self.settings.recall
-        position = next((i for i, one in enumerate(messages) if not one.is_system), None)
-        if recall is None or recall.user_layer_tokens == 0 or position is None:
+        if not recall or not recall.user_layer_tokens:
             return messages
         if any(message.is_a("layer") for message in messages):
+            return messages
+        position = 0
+        while position < len(messages) and messages[position].is_system:
+            position += 1
+        if position == len(messages):
             return messages
         task = next((message.text for message in messages if message.is_question), "")
         confirmed = self.settings.require_confirmed
@@ -438,8 +447,11 @@ class Conversation:
 
 def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None) -> list[Message]:
     """Return *messages* without the notes of runs that have ended."""
-    open_runs = (None, run_id)
-    return [one for one in messages if not one.is_a("notes") or one.known.run_id in open_runs]
+    kept = list[Message]()
+    for message in messages:
+        if not message.is_a("notes") or message.known.run_id in (None, run_id):
+            kept.append(message)
+    return kept
 
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:
@@ -455,9 +467,11 @@ def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[
 def _asked_again(said: Message, before: Sequence[Message]) -> int:
     """Return how many texts that were folded right before *said* it reads: the model could not do without them."""
     reading = "\n".join(call.arguments for call in said.calls if call.name == RETRIEVE)
-    asked = set[str]()
+    if not reading:
+        return 0
+    keys = set[str]()
     for message in reversed(before):
-        if message.is_reply or not reading:
+        if message.is_reply:
             break
-        asked.update(key for key in message.keys_of_outputs if key in reading)
-    return len(asked)
+        keys.update(message.keys_of_outputs)
+    return sum(key in reading for key in keys)

@@ -95,9 +95,13 @@ class DecisionNote:
             return None
 
     def after(self, earlier: DecisionNote) -> DecisionNote:
-        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once."""
+        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once.
+
+        A message may stand elsewhere in this note: what it stood before is gone from the conversation.
+        """
+        by_id = {one.id: one for one in (*earlier.inserted, *self.inserted)}
         inserted = dict[tuple[str, str], InsertedMessage]()
-        for one in (*earlier.inserted, *self.inserted):
+        for one in by_id.values():
             inserted[one.before, one.text] = one
         folded = {**earlier.folded, **self.folded}
         trusted = dict.fromkeys((*earlier.facts.trusted, *self.facts.trusted))
@@ -125,7 +129,7 @@ def as_shown(
         replaced.update(one.facts.replaced)
     current = [one for one in note.inserted if one.id not in replaced]
     # A compaction may have ended at a message before which something was recalled earlier.
-    current.sort(key=lambda one: _ORDER.get(one.facts.kind, len(_ORDER)))
+    current.sort(key=_rank)
     inserted = defaultdict[str, list[Message]](list)
     for one in current:
         inserted[one.before].append(one.message)
@@ -145,6 +149,10 @@ def as_shown(
     if first_unseen == len(held):
         seen = len(shown)
     return shown, seen
+
+
+def _rank(inserted: InsertedMessage) -> int:
+    return _ORDER.get(inserted.facts.kind, len(_ORDER))
 
 
 def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
@@ -177,7 +185,8 @@ def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()
         calls = message.calls
         old = held_by_id.get(message_id)
         if old:
-            texts = {place: text for place, text in texts.items() if old.texts.get(place) != text}
+            changed = [place for place, text in texts.items() if old.texts.get(place) != text]
+            texts = {place: texts[place] for place in changed}
             if old.calls == calls:
                 calls = ()
         folded[message_id] = FoldedMessage(texts, message.known, calls)

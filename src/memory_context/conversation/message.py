@@ -143,7 +143,8 @@ class Message:
     @property
     def is_typed(self) -> bool:
         """Return whether a person wrote it."""
-        return self.role == "user" and self.source == PERSON and not self.is_summary
+        is_of_person = self.role == "user" and self.source == PERSON
+        return is_of_person and not self.is_summary
 
     @property
     def pictures(self) -> int:
@@ -173,9 +174,14 @@ class Message:
         """
         known = self.known
         keys = named_keys([self])
-        lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
-        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
+        in_it = [key for key in known.lines if key in keys]
+        lines = {key: known.lines[key] for key in in_it}
         trusted = [key for key in known.trusted if key in keys]
+        folded = list[int]()
+        for place in known.folded:
+            text = self.texts.get(place, "")
+            if leading_key(text):
+                folded.append(place)
         facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 
@@ -187,7 +193,8 @@ class Message:
 
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""
-        return replace(self, texts={**self.texts, **texts}, facts=facts or self.facts)
+        changed = {**self.texts, **texts}
+        return replace(self, texts=changed, facts=facts or self.facts)
 
 
 def _is_picture(other: object) -> bool:
@@ -239,7 +246,9 @@ def from_lines(text: str) -> list[Message]:
         stored: JsonObject = json.loads(line)
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
-            stored[name] = {place: value for place, value in listed if value is not None}
+            # The places of other parts are nulls.
+            given = [(place, value) for place, value in listed if value is not None]
+            stored[name] = dict(given)
         stored["id"] = ""
         messages.append(_MESSAGE.validate_python(stored))
     return messages
@@ -257,7 +266,10 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
     """Return the keys of all references that are written in *messages*, including their calls."""
-    return {key for message in messages for key in referenced_keys(*message.billed())}
+    keys = set[str]()
+    for message in messages:
+        keys.update(referenced_keys(*message.billed()))
+    return keys
 
 
 def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:

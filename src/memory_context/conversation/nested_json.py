@@ -50,13 +50,14 @@ def takes_text(schema: Schema) -> bool:
     """Return whether *schema* allows a text; True also where it does not say."""
     for option in _options(schema):
         kind = option.get("type") or "string"
-        if kind == "string" or (isinstance(kind, list) and "string" in kind):
+        # JSON Schema takes one type or a list of them.
+        if "string" in (kind, *elements_of(kind)):
             return True
     return False
 
 
 def _options(schema: Schema) -> list[Schema]:
-    options = [*elements_of(schema.get("anyOf")), *elements_of(schema.get("oneOf"))]
+    options = elements_of(schema.get("anyOf")) + elements_of(schema.get("oneOf"))
     return [option for option in options if isinstance(option, Mapping)] or [schema]
 
 

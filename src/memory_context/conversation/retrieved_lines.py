@@ -17,6 +17,8 @@ def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     first, _, rest = text.partition("\n")
     refs = MemoryRef.find_all(first)
     shown = _SHOWN_LINES.match(rest)
-    if refs and shown:
-        for lines in _RANGE.finditer(shown[1]):
-            yield refs[0].key, (int(lines[1]), int(lines[2]))
+    if not refs or not shown:
+        return
+    for lines in _RANGE.finditer(shown[1]):
+        begin, end = map(int, lines.groups())
+        yield refs[0].key, (begin, end)

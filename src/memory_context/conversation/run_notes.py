@@ -97,11 +97,12 @@ def note_line(item: MemoryItem) -> str:
     facts = [item.tier, *item.tags, f"priority {item.priority}"]
     if item.category:
         facts.insert(1, item.category)
-    text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
     if item.origin not in CONFIRMED:
         facts.append(item.origin)
+    text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
     ref = MemoryRef(item.memory_key)
-    return prompts.NOTE.format(ref=ref, facts=f"({', '.join(facts)})", text=text)
+    listed = ", ".join(facts)
+    return prompts.NOTE.format(ref=ref, facts=f"({listed})", text=text)
 
 
 def shown_tiers(notes: ScopedMemory) -> list[str]:
@@ -112,4 +113,4 @@ def shown_tiers(notes: ScopedMemory) -> list[str]:
 def offered_places(notes: ScopedMemory) -> frozenset[Place]:
     """Return the places to recall from: the open tiers that do not stand in the prompt anyway."""
     shown = shown_tiers(notes)
-    return frozenset((tier, tier_id) for tier, tier_id in notes.places if tier not in shown)
+    return frozenset(place for place in notes.places if place[0] not in shown)

@@ -53,7 +53,8 @@ _FACTS = (
     r"\b(?:I|we|my|our)\b.*\b(?:no\s+longer|any\s?more)\b|\b(?:I|we)\s+can\s+\w+\b.*\b(?:again|after\s+all)\b",
     rf"\b(?:my|our)\s+(?:\w+(?:'s)?\s+)?(?:{_POSSESSIONS})\b.*\b(?:is|are|has|can't|cannot|was)\b",
 )
-_WISH = re.compile(rf"{_BEFORE}(?:{'|'.join(_WISHES)})", re.IGNORECASE)
+_ANY_WISH = "|".join(_WISHES)
+_WISH = re.compile(f"{_BEFORE}(?:{_ANY_WISH})", re.IGNORECASE)
 _FACT = re.compile("|".join(_FACTS), re.IGNORECASE)
 
 
@@ -68,14 +69,18 @@ def standing_words(messages: Iterable[Message]) -> list[str]:
         sentences += message.known.standing
         if message.is_typed and not message.known.folded:
             sentences += _in_text(message.text)
-    return list(dict.fromkeys(reversed(sentences)))[::-1]
+    # From the end, so that of equal sentences the last one stays.
+    newest_first = dict.fromkeys(reversed(sentences))
+    return list(reversed(newest_first))
 
 
 def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
     """Return, in their order, the *sentences* that *budget* tokens hold. Wishes go before facts, newer before older."""
     newest_first = sentences[::-1]
+    wishes = [sentence for sentence in newest_first if _WISH.match(sentence)]
+    facts = [sentence for sentence in newest_first if sentence not in wishes]
     kept = set[str]()
-    for sentence in sorted(newest_first, key=lambda sentence: not _WISH.match(sentence)):
+    for sentence in wishes + facts:
         cost = count(sentence) + 2
         if cost <= budget:
             kept.add(sentence)
@@ -91,8 +96,10 @@ def _in_text(text: str) -> list[str]:
     for part in _SENTENCE_END.split(without_quotations(text)):
         sentence = " ".join(part.split())
         is_short = len(sentence) <= SENTENCE_CHARACTERS
-        is_said = is_short and not sentence.endswith("?") and len(sentence.split()) >= LEAST_WORDS
-        stands = is_said and (_WISH.match(sentence) or _FACT.search(sentence))
+        words = sentence.split()
+        if not is_short or len(words) < LEAST_WORDS or sentence.endswith("?"):
+            continue
+        stands = _WISH.match(sentence) or _FACT.search(sentence)
         if stands and not MemoryRef.find_all(sentence):
             found.append(sentence)
     return found

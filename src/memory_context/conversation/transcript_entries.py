@@ -14,12 +14,12 @@ def entries_of(
 ) -> Iterator[TranscriptEntry]:
     """Yield an entry for each message, with its tokens by *count*."""
     for message in messages:
-        role = "memory" if message.is_ours else message.role
+        calls = [(call.name, call.arguments) for call in message.calls]
         yield TranscriptEntry(
-            role,
+            "memory" if message.is_ours else message.role,
             message.source,
             tuple(message.texts.values()),
-            tuple((call.name, call.arguments) for call in message.calls),
+            tuple(calls),
             sum(map(count, message.billed())),
             len(message.others),
             message.is_error,
@@ -29,6 +29,10 @@ def entries_of(
 def stored_behind(messages: Iterable[Message], known: Iterable[str]) -> dict[str, int]:
     """Return the tokens of the stored text behind each of the *known* keys that the messages refer to."""
     keys = frozenset(known)
-    texts = (text for message in messages for text in message.texts.values())
-    refs = (ref for text in texts for ref in MemoryRef.find_all(text) if ref.key in keys)
-    return {ref.key: ref.tokens for ref in refs if ref.tokens is not None}
+    stored = dict[str, int]()
+    for message in messages:
+        for text in message.texts.values():
+            for ref in MemoryRef.find_all(text):
+                if ref.key in keys and ref.tokens is not None:
+                    stored[ref.key] = ref.tokens
+    return stored

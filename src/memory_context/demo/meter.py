@@ -70,19 +70,20 @@ class Meter:
                 heading = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
                 self._show("recalled", heading, terminal.quoted(message.text), style="bold magenta")
         self._shown = len(messages)
+        # A call that follows on answers of memory tools alone is one that folding has caused.
         unfolded = 0
         if not after or not MEMORY_TOOLS.issuperset(after):
             others = [text for name, text in schemas.items() if name not in MEMORY_TOOLS]
             unfolded = _tokens(self.unfolded, others)
+        source = ", ".join(after) or "user"
         sent = _tokens(messages, [*schemas.values()])
-        self.calls.append(
-            MeteredCall(", ".join(after) or "user", len(messages) + 1, sent, unfolded)
-        )
+        self.calls.append(MeteredCall(source, len(messages) + 1, sent, unfolded))
 
     def answer(self, message: Message) -> None:
         """Show the model's answer, or the tools that it calls."""
         calls = [f"{call.name}({call.arguments})" for call in message.calls]
-        self._show("model", terminal.plain("\n".join(calls) or message.text), style="bold blue")
+        said = "\n".join(calls) or message.text
+        self._show("model", terminal.plain(said), style="bold blue")
         others = tuple(call for call in message.calls if call.name not in MEMORY_TOOLS)
         if others or not message.calls:
             self.unfolded.append(replace(message, calls=others))
@@ -136,7 +137,9 @@ def _tokens(messages: Sequence[Message], schemas: Sequence[str]) -> int:
     texts = [prompts.DEMO_TASK, *schemas]
     for message in messages:
         texts += message.billed()
-    return MESSAGE_TOKENS * (len(messages) + 1) + sum(map(_count, texts))
+    # One message more: the task is the system message.
+    around = MESSAGE_TOKENS * (len(messages) + 1)
+    return around + sum(map(_count, texts))
 
 
 @lru_cache(maxsize=1000)  # each prompt repeats the one before it

@@ -67,7 +67,8 @@ def _calling(tool: str) -> ScriptStep:
 
 def _sum_up(messages: Sequence[Message]) -> str:
     """List the outputs, as their references describe them."""
-    refs = {ref.key: ref for ref in MemoryRef.find_all(_all_text(messages)) if ref.tokens}
+    found = MemoryRef.find_all(_all_text(messages))
+    refs = {ref.key: ref for ref in found if ref.tokens}
     tokens = sum(ref.tokens or 0 for ref in refs.values())
     summary = f"The {len(refs)} outputs have {tokens:,} tokens:"
     for ref in refs.values():
@@ -94,20 +95,22 @@ def _explain(messages: Sequence[Message]) -> str:
 
 def _compute(messages: Sequence[Message]) -> FunctionCall:
     """Join two of the outputs by SQL."""
-    keys = {ref.key.rpartition("_")[0]: ref.key for ref in MemoryRef.find_all(_all_text(messages))}
+    keys = dict[str, str]()
+    for ref in MemoryRef.find_all(_all_text(messages)):
+        tool, _, _ = ref.key.rpartition("_")
+        keys[tool] = ref.key
     sql = _LARGEST.format(files=keys["file_sizes"], packages=keys["installed_packages"])
-    return FunctionCall("compute", QUERY, json.dumps({"sql": sql, "save_as": ""}))
+    arguments = json.dumps({"sql": sql, "save_as": ""})
+    return FunctionCall("compute", QUERY, arguments)
 
 
 def _conclude(messages: Sequence[Message]) -> str:
     """Name the largest package, from the first row of the answer."""
-    rows = csv.reader(messages[-1].text.splitlines()[1:])
-    names = next(rows)
-    first = next(rows)
-    row = dict(zip(names, first, strict=True))
-    return (
-        f"{row['package']}: {int(row['bytes']):,} bytes in {row['files']} files. {row['summary']}"
-    )
+    # The first line says how many rows there are.
+    _, *lines = messages[-1].text.splitlines()
+    largest = next(csv.DictReader(lines))
+    size = int(largest["bytes"])
+    return f"{largest['package']}: {size:,} bytes in {largest['files']} files. {largest['summary']}"
 
 
 def _all_text(messages: Sequence[Message]) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
+from memory_context.display.escaped_html import (
+    Html,
+    bar,
+    folded,
+    joined,
+    key_name,
+    soft,
+    table,
+    tag,
+)
 from memory_context.display.json_tree import rows_of
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision
@@ -61,17 +70,23 @@ def _decision(decision: Decision) -> list[str]:
     asked = decision.asked
     if len(asked) > ASKED:
         asked = f"{asked[:ASKED]}…"
-    opened = decision.opened or decision.found
-    keys = [joined(tag("code", key, cls="key"), " ") for key in opened]
     return [
         asked,
         decision.judge,
-        joined(*keys) if keys else soft("nothing"),
+        _opened(decision),
         decision.searched or "",
         decision.why,
         f"{decision.tokens:,}",
         f"{decision.seconds:.1f}",
     ]
+
+
+def _opened(decision: Decision) -> Html:
+    """Draw the keys of the memories that a decision brought back."""
+    keys = decision.opened or decision.found
+    if not keys:
+        return soft("nothing")
+    return joined(*(joined(key_name(key), " ") for key in keys))
 
 
 def stats(done: ContextStats) -> Html:
@@ -84,11 +99,10 @@ def stats(done: ContextStats) -> Html:
     for kind, count in done.redacted.items():
         rows.append((f"redacted {kind}", f"{count:,}"))
     rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
-    if done.kept:
-        avoided = f"{done.kept.tokens_avoided:,} of {done.kept.tokens_full:,}"
-        rows.append(
-            (f"tokens avoided in the {done.kept.calls:,} model calls that are kept", avoided)
-        )
+    kept = done.kept
+    if kept:
+        label = f"tokens avoided in the {kept.calls:,} model calls that are kept"
+        rows.append((label, f"{kept.tokens_avoided:,} of {kept.tokens_full:,}"))
     drawn = table(("", ""), rows, (1,))
     if not done.tokens_folded:
         return drawn
@@ -101,8 +115,9 @@ def calls(kept: Sequence[CallRecord]) -> Html:
     """Draw model calls and decisions, the newest first."""
     if not kept:
         return soft("no calls are kept")
+    columns = ("at", "conversation", "sent", "in full", "what happened")
     rows = [_call(record) for record in kept[:SHOWN]]
-    drawn = table(("at", "conversation", "sent", "in full", "what happened"), rows, (2, 3))
+    drawn = table(columns, rows, (2, 3))
     more = len(kept) - SHOWN
     if more > 0:
         return joined(drawn, soft(f"⋯ {more:,} more"))
@@ -114,8 +129,8 @@ def _call(record: CallRecord) -> list[str]:
     thread = record.thread_id or ""
     at = f"{what.at.astimezone():%Y-%m-%d %H:%M:%S}"
     if isinstance(what, Decision):
-        _, judge, keys, _, why, *_ = _decision(what)
-        return [at, thread, "", "", joined(judge, soft(" brought back "), keys, f": {why}")]
+        decided = joined(what.judge, soft(" brought back "), _opened(what), f": {what.why}")
+        return [at, thread, "", "", decided]
     changes = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
     return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", changes]
 
@@ -124,24 +139,28 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
     """Draw the sums of each conversation's calls, with a bar for the share of tokens that was not sent."""
     if not kept:
         return soft("no calls are kept")
-    rows = list[list[str]]()
-    for one in kept[:SHOWN]:
-        numbers = (one.calls, one.tokens_sent, one.tokens_full)
-        share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
-        rows.append(
-            [
-                one.thread_id or "",
-                *(f"{number:,}" for number in numbers),
-                bar(share),
-                f"{share:.0%}",
-            ]
-        )
-    return table(("conversation", "calls", "sent", "in full", "avoided", ""), rows, (1, 2, 3, 5))
+    columns = ("conversation", "calls", "sent", "in full", "avoided", "")
+    rows = [_totals(one) for one in kept[:SHOWN]]
+    return table(columns, rows, (1, 2, 3, 5))
+
+
+def _totals(one: CallTotals) -> list[str]:
+    # Below 0 where what was added, such as recalled texts, has more tokens than what was left out.
+    share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
+    return [
+        one.thread_id or "",
+        f"{one.calls:,}",
+        f"{one.tokens_sent:,}",
+        f"{one.tokens_full:,}",
+        bar(share),
+        f"{share:.0%}",
+    ]
 
 
 def answer(result: QueryResult) -> Html:
     """Draw the first rows of a query's result."""
-    return rows_of(TextTable(result.columns, lambda: map(list, result.rows), "the answer"))
+    found = TextTable(result.columns, lambda: map(list, result.rows), "the answer")
+    return rows_of(found)
 
 
 def package(made: ContextPackage) -> Html:
@@ -153,16 +172,23 @@ def package(made: ContextPackage) -> Html:
     used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ", soft(ratio))
     parts = [head, used, _tiers(made)]
     for entry in made.entries:
-        key = tag("code", entry.item.memory_key, cls="key")
+        item = entry.item
         size = soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens")
-        title = joined(key, f" {entry.item.summary} ", size)
+        title = joined(key_name(item.memory_key), f" {item.summary} ", size)
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
-        rows = [
-            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
-            for one in made.left_out[:SHOWN]
-        ]
         columns = ("rank", "tier", "key", "tokens", "why")
+        rows = list[Sequence[str]]()
+        for one in made.left_out[:SHOWN]:
+            rows.append(
+                (
+                    f"{one.rank:,}",
+                    one.tier,
+                    one.key,
+                    f"{one.tokens:,}",
+                    one.reason,
+                )
+            )
         drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(*parts)
@@ -177,8 +203,9 @@ def _tiers(made: ContextPackage) -> Html:
         included = sum(entry.tier == tier for entry in made.entries)
         left_out = sum(omitted.tier == tier for omitted in made.left_out)
         unranked = made.unranked.get(tier, 0)
-        share = bar(used / max(made.budget, 1))
+        share = f"{allocated / total_shares:.0%}"
+        drawn = bar(used / max(made.budget, 1))
         counts = (f"{included:,}", f"{left_out:,}", f"{unranked:,}")
-        rows.append((tier, f"{allocated / total_shares:.0%}", f"{used:,}", share, *counts))
+        rows.append((tier, share, f"{used:,}", drawn, *counts))
     columns = ("tier", "share", "tokens", "", "in", "left out", "not looked at")
     return table(columns, rows, (1, 2, 4, 5, 6))

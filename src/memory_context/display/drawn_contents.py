@@ -56,23 +56,27 @@ def text_of(text: str, total: int) -> Html:
     if len(text) > PARSED_AT_MOST:
         return _lines(text, total)
     inner = unwrap(text).text
-    value = NOTHING if is_json_lines(inner) else parse(inner)
+    are_json_lines = is_json_lines(inner)
+    value = NOTHING if are_json_lines else parse(inner)
     if value is not NOTHING:
         return _value(value, inner)
-    if is_json_lines(inner) or identify(inner).kind is Kind.TABLE:
+    if are_json_lines or identify(inner).kind is Kind.TABLE:
         rows = _rows(inner)
         if rows:
             return rows_of(rows)
-    return _lines(inner, total if inner is text else len(inner.splitlines()))
+    if inner is not text:
+        total = len(inner.splitlines())
+    return _lines(inner, total)
 
 
 def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
     """Draw a list of objects as a table, with the tree below it; anything else as a tree."""
     tree = JsonTree().draw(value)
-    rows = _rows(text) if _is_table(value) else None
-    if rows is None:
-        return tree
-    return joined(rows_of(rows), folded("as JSON", tree))
+    if _is_table(value):
+        rows = _rows(text)
+        if rows:
+            return joined(rows_of(rows), folded("as JSON", tree))
+    return tree
 
 
 def _is_table(value: object) -> bool:
@@ -93,7 +97,10 @@ def _lines(text: str, total: int) -> Html:
     beginning = text[:LOOKED_AT]
     lines = beginning.replace("\r\n", "\n").removesuffix("\n").split("\n")
     kind = identify(beginning[:PARSED_AT_MOST]).kind
-    end = len(lines) if len(beginning) == len(text) else total
+    if len(beginning) == len(text):
+        total = len(lines)
     if kind is Kind.LOG:
-        return numbered(notable(lines), log_line, end)
-    return numbered(head_and_tail(lines), diff_line if kind is Kind.DIFF else plain_line, end)
+        return numbered(notable(lines), log_line, total)
+    if kind is Kind.DIFF:
+        return numbered(head_and_tail(lines), diff_line, total)
+    return numbered(head_and_tail(lines), plain_line, total)

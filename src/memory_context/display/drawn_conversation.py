@@ -13,6 +13,7 @@ from memory_context.display.escaped_html import (
     escaped,
     folded,
     joined,
+    key_name,
     soft,
     table,
     tag,
@@ -68,7 +69,8 @@ def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
 
 def conversation(view: Transcript) -> Html:
     """Draw a conversation: its totals, and its messages in a table."""
-    largest = max((entry.tokens for entry in view.entries), default=1)
+    # At least 1, since it is a divisor.
+    largest = max([1, *(entry.tokens for entry in view.entries)])
     last_from = len(view.entries) - LAST
     rows = list[Html]()
     for index, entry in enumerate(view.entries):
@@ -102,9 +104,10 @@ def _totals(view: Transcript) -> Html:
 
 
 def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
-    label = [escaped(entry.role)]
+    label = escaped(entry.role)
     if entry.name != entry.role:
-        label = [escaped(ROLES.get(entry.role, entry.role)), Html("<br>"), soft(entry.name)]
+        role = ROLES.get(entry.role, entry.role)
+        label = joined(role, Html("<br>"), soft(entry.name))
     content = list[Html]()
     if entry.is_error:
         content.append(tag("div", "failed", cls="error"))
@@ -119,10 +122,10 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
                 content.append(_plain_text(part.text))
     if entry.images:
         content.append(soft(counted(entry.images, "image")))
-    share = bar(entry.tokens / max(largest, 1))
+    share = bar(entry.tokens / largest)
     return tag(
         "tr",
-        tag("td", *label, cls=f"who {entry.role}"),
+        tag("td", label, cls=f"who {entry.role}"),
         tag("td", *content, cls="what"),
         tag("td", f"{entry.tokens:,}", Html("<br>"), share, cls="num"),
     )
@@ -130,8 +133,8 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
 
 def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
     """Draw a reference, and below it the preview that the model sees."""
-    key = tag("code", ref.key, cls="key")
-    title = joined(key, f" {ref.description} ", soft(f"· {stored:,} tokens in the store"))
+    size = soft(f"· {stored:,} tokens in the store")
+    title = joined(key_name(ref.key), f" {ref.description} ", size)
     if not preview.strip():
         return tag("div", title)
     return folded(title, tag("pre", preview.rstrip("\n")))
@@ -146,5 +149,6 @@ def _plain_text(text: str) -> Html:
     size = f"{len(lines):,} lines"
     if len(lines) == 1:
         size = f"{len(text):,} characters"
-    title = joined(shortened(lines[0], most=CELL), " ", soft(f"· {size}"))
+    first = shortened(lines[0], most=CELL)
+    title = joined(first, " ", soft(f"· {size}"))
     return folded(title, text_of(text, len(lines)))

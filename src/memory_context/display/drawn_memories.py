@@ -10,7 +10,15 @@ from itertools import chain
 from math import fsum
 
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
-from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
+from memory_context.display.escaped_html import (
+    Html,
+    folded,
+    joined,
+    key_name,
+    soft,
+    table,
+    tag,
+)
 from memory_context.display.log_diff_and_numbered_lines import (
     NumberedLine,
     marked_line,
@@ -31,12 +39,14 @@ AROUND = 2
 def memory(item: MemoryItem) -> Html:
     """Draw a memory: its title, its content, and its other facts."""
     head = tag("div", *_title(item), cls="head")
-    return joined(head, content_of(item), folded("facts", table(("", ""), _facts(item))))
+    facts = table(("", ""), _facts(item))
+    return joined(head, content_of(item), folded("facts", facts))
 
 
 def _title(item: MemoryItem) -> list[str]:
     if isinstance(item.content, bytes):
-        size = f"{item.char_count or len(item.content):,} bytes"
+        length = item.char_count or len(item.content)
+        size = f"{length:,} bytes"
     else:
         size = f"{item.token_count:,} tokens"
         if item.line_count > 1:
@@ -44,15 +54,17 @@ def _title(item: MemoryItem) -> list[str]:
     about = f"· {item.memory_type} · {size}"
     if not item.is_active:
         about = f"{about} · evicted"
-    key = tag("code", item.memory_key, cls="key")
-    return [key, f" {item.summary} ", soft(about)]
+    return [key_name(item.memory_key), f" {item.summary} ", soft(about)]
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
     """Return the names and values of a memory's facts; a fact that it does not have is left out."""
+    tier = item.tier
+    if item.tier_id is not None:
+        tier = f"{tier} {item.tier_id}"
     facts = {
         "user": item.user_id,
-        "tier": item.tier if item.tier_id is None else f"{item.tier} {item.tier_id}",
+        "tier": tier,
         "category": item.category,
         "tags": ", ".join(item.tags),
         "importance": f"{item.importance:g}",
@@ -80,16 +92,18 @@ def memories(items: Sequence[MemoryItem]) -> Html:
         parts = [_hit(item, is_open=rank < OPEN) for rank, item in enumerate(shown)]
     else:
         parts = [_table(shown)]
-    if len(items) > SHOWN:
-        parts.append(soft(f"⋯ {len(items) - SHOWN:,} more"))
+    more = len(items) - SHOWN
+    if more > 0:
+        parts.append(soft(f"⋯ {more:,} more"))
     return joined(*parts)
 
 
 def _table(items: Sequence[MemoryItem]) -> Html:
     """Draw a row for each record; a column that is empty for all of them is left out."""
     columns: dict[str, Callable[[MemoryItem], str]] = {
-        "key": lambda item: tag("code", item.memory_key, cls="key"),
+        "key": lambda item: key_name(item.memory_key),
         "type": lambda item: item.memory_type,
+        # Most records of a list are folded outputs, so their tier tells nothing.
         "tier": lambda item: "" if item.tier == DETAIL else item.tier,
         "category": lambda item: item.category or "",
         "tags": lambda item: ", ".join(item.tags),
@@ -102,14 +116,16 @@ def _table(items: Sequence[MemoryItem]) -> Html:
         if any(cells):
             filled[name] = cells
     rows = zip(*filled.values(), strict=True)
-    return table(filled, rows, (list(filled).index("tokens"),))
+    numbers = [list(filled).index("tokens")]
+    return table(filled, rows, numbers)
 
 
 def _hit(item: MemoryItem, *, is_open: bool) -> Html:
     match = item.match
     found = ""
     if match and match.lines:
-        found = f" · lines {match.lines[0]:,}-{match.lines[1]:,}"
+        first, last = match.lines
+        found = f" · lines {first:,}-{last:,}"
     if match and match.why:
         found = f"{found} · found by {', '.join(match.why)}"
     title = joined(*_title(item), soft(found))
@@ -136,7 +152,10 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     weights = {word.casefold(): 0.5 for word in words}
     # A word of the query counts more than another form of it.
     weights |= {word.casefold(): 1.0 for word in match.why}
-    words_by_line = [{word for word in weights if word in line.casefold()} for line in lines]
+    words_by_line = list[set[str]]()
+    for line in lines:
+        folded_line = line.casefold()
+        words_by_line.append({word for word in weights if word in folded_line})
     line_counts = Counter(chain.from_iterable(words_by_line))
 
     def worth_of(words_there: Iterable[str]) -> float:
@@ -145,17 +164,21 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
 
     worths = list[tuple[float, float]]()
     for index, in_line in enumerate(words_by_line):
-        around = words_by_line[max(0, index - AROUND) : index + AROUND + 1]
-        worths.append((worth_of(set[str]().union(*around)), worth_of(in_line)))
+        start = max(0, index - AROUND)
+        around = words_by_line[start : index + AROUND + 1]
+        words_around = set[str]().union(*around)
+        # Of lines with equal surroundings, the one that holds more itself.
+        worths.append((worth_of(words_around), worth_of(in_line)))
     most = max(worths)
     best = [index for index, worth in enumerate(worths) if worth == most]
+    # All best lines first, then their neighbours, so that a limit leaves out the farthest.
     steps = sorted(range(-AROUND, AROUND + 1), key=abs)
     wanted = dict.fromkeys(index + step for step in steps for index in best)
     existing = [index for index in wanted if 0 <= index < len(lines)]
+    nearest = sorted(existing[:PASSAGE_LINES])
     first = 1
     if match.lines:
         first = match.lines[0]
-    nearest = sorted(existing[:PASSAGE_LINES])
     return [NumberedLine(first + index, lines[index]) for index in nearest]
 
 
@@ -168,8 +191,9 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
         is_plain_word = form.isascii() and form.isalnum()
         if is_plain_word or not any(word in form.casefold() for word in folded_words):
             words.append(form)
-    return [
-        word
-        for word in words
-        if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE)
-    ]
+
+    def occurs(word: str) -> bool:
+        # As `marked_line` looks for it; a casefolded passage could match where that marks nothing.
+        return re.search(re.escape(word), passage, re.IGNORECASE) is not None
+
+    return [word for word in words if word.strip() and occurs(word)]

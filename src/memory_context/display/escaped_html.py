@@ -89,7 +89,9 @@ def tag(name: str, /, *parts: str, cls: str = "", **attributes: str) -> Html:
     given = attributes
     if cls:
         given = {"class": cls, **attributes}
-    written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
+    written = ""
+    for key, value in given.items():
+        written += f' {key}="{html.escape(visible(value))}"'
     return Html(f"<{name}{written}>{joined(*parts)}</{name}>")
 
 
@@ -100,13 +102,20 @@ def image(data_url: str) -> Html:
 
 def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
     """Return a summary that opens to show the parts."""
-    start = Html("<details open>" if is_open else "<details>")
+    start = Html("<details>")
+    if is_open:
+        start = Html("<details open>")
     return joined(start, tag("summary", summary), *parts, Html("</details>"))
 
 
 def soft(text: str) -> Html:
     """Return a remark in paler type."""
     return tag("span", text, cls="soft")
+
+
+def key_name(key: str) -> Html:
+    """Return the key of a memory in the type of keys."""
+    return tag("code", key, cls="key")
 
 
 def table(
@@ -130,7 +139,10 @@ def table(
             of = {}
             if labels and cell == "td" and text:
                 of = {"data-of": names[index]}
-            cells.append(tag(cell, text, cls="num" if index in right else "", **of))
+            cls = ""
+            if index in right:
+                cls = "num"
+            cells.append(tag(cell, text, cls=cls, **of))
         return tag("tr", *cells)
 
     body = tag("tbody", *(row_of("td", row) for row in rows))

@@ -28,16 +28,17 @@ def rows_of(found: TextTable) -> Html:
     every_row = iter(found.rows())
     rows = [row[:COLUMNS] for row in islice(every_row, ROWS)]
     more_rows = sum(1 for _ in every_row)
+    more_columns = len(found.columns) - len(columns)
     numbers = list[int]()
     for index in range(len(columns)):
         if rows and all(_is_number(row[index]) for row in rows):
             numbers.append(index)
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [map(_cell, row) for row in rows]
     left_out = list[str]()
     if more_rows:
         left_out.append(f"{more_rows:,} more rows")
-    if len(found.columns) > COLUMNS:
-        left_out.append(f"{len(found.columns) - COLUMNS:,} more columns")
+    if more_columns:
+        left_out.append(f"{more_columns:,} more columns")
     drawn = table(columns, cells, numbers)
     if left_out:
         return joined(drawn, soft(f"⋯ {' and '.join(left_out)}"))
@@ -46,14 +47,19 @@ def rows_of(found: TextTable) -> Html:
 
 def _is_number(value: object) -> bool:
     if isinstance(value, str):
-        return value.replace(".", "", 1).removeprefix("-").isdecimal()
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        digits = value.replace(".", "", 1).removeprefix("-")
+        return digits.isdecimal()
+    if isinstance(value, bool):
+        return False
+    return value is None or isinstance(value, int | float)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else to_json(value)
+    text = value
+    if not isinstance(text, str):
+        text = to_json(value)
     if len(text) <= CELL:
         return text
     return f"{text[:CELL]}…"
@@ -68,14 +74,18 @@ class JsonTree:
     def draw(self, value: Any, name: str | None = None, depth: int = 0) -> Html:  # noqa: ANN401 - whatever JSON holds
         """Draw a value under its name in the enclosing object or list."""
         self._nodes_left -= 1
-        label = () if name is None else (tag("span", name, cls="name"), ": ")
+        label = Html("")
+        if name is not None:
+            label = joined(tag("span", name, cls="name"), ": ")
         members = _members_of(value)
         if not members:
-            return tag("div", *label, _scalar(value), cls="leaf")
-        opening, closing = "{}" if isinstance(value, dict) else "[]"
-        size = soft(f"{opening}{len(members):,}{closing}")
-        is_open = depth == 0 or (depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS)
-        return folded(joined(*label, size), *self._draw_members(members, depth), is_open=is_open)
+            return tag("div", label, _scalar(value), cls="leaf")
+        size = f"[{len(members):,}]"
+        if isinstance(value, dict):
+            size = f"{{{len(members):,}}}"
+        is_small = depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS
+        drawn = self._draw_members(members, depth)
+        return folded(joined(label, soft(size)), *drawn, is_open=depth == 0 or is_small)
 
     def _draw_members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
         drawn = 0
@@ -85,17 +95,21 @@ class JsonTree:
                     break
                 yield self.draw(member, name, depth + 1)
                 drawn += 1
-        if drawn < len(members):
-            yield tag("div", soft(f"⋯ {len(members) - drawn:,} more"), cls="leaf")
+        more = len(members) - drawn
+        if more:
+            yield tag("div", soft(f"⋯ {more:,} more"), cls="leaf")
 
 
 def _members_of(value: object) -> list[tuple[str, Any]]:
     """Return the members of an object by name, or those of a list by number; none for another value."""
-    elements = [(str(number), element) for number, element in enumerate(elements_of(value))]
-    return [*members_of(value).items(), *elements]
+    members = list(members_of(value).items())
+    for number, element in enumerate(elements_of(value)):
+        members.append((str(number), element))
+    return members
 
 
 def _scalar(value: object) -> Html:
     if isinstance(value, str):
-        return tag("span", json.dumps(_cell(value), ensure_ascii=False), cls="string")
+        quoted = json.dumps(_cell(value), ensure_ascii=False)
+        return tag("span", quoted, cls="string")
     return tag("span", to_json(value), cls="number")

@@ -52,22 +52,25 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
     top = math.ceil(highest / y_step) * y_step
 
     def x(number: int) -> float:
-        return LEFT + (number - 1) / (longest - 1) * (RIGHT - LEFT)
+        share = (number - 1) / (longest - 1)
+        return LEFT + share * (RIGHT - LEFT)
 
     def y(value: float) -> float:
-        return BOTTOM - value / top * (BOTTOM - TOP)
+        share = value / top
+        return BOTTOM - share * (BOTTOM - TOP)
 
-    parts = [_tick((LEFT + RIGHT) / 2, HEIGHT - 6, across, "middle")]
-    parts += [
-        _tick(x(number), BOTTOM + 14, short_number(number), "middle")
-        for number in range(x_step, longest + 1, x_step)
-    ]
+    middle = (LEFT + RIGHT) / 2
+    parts = [_tick(middle, HEIGHT - 6, across, "middle")]
+    numbers = range(x_step, longest + 1, x_step)
+    parts += [_tick(x(number), BOTTOM + 14, short_number(number), "middle") for number in numbers]
     for value in range(0, top + 1, y_step):
-        parts.append(tag("path", cls="grid", d=f"M{LEFT},{y(value):.1f}H{RIGHT}"))
-        parts.append(_tick(LEFT - 4, y(value) + 3.5, short_number(value), "end"))
+        height = y(value)
+        parts.append(tag("path", cls="grid", d=f"M{LEFT},{height:.1f}H{RIGHT}"))
+        parts.append(_tick(LEFT - 4, height + 3.5, short_number(value), "end"))
     for mark, values in series:
-        every = max(math.ceil(len(values) / MOST_POINTS), 1)
         numbered = list(enumerate(values, 1))
+        every = max(math.ceil(len(values) / MOST_POINTS), 1)
+        # The last point too, where the steps pass over it: the eye looks for the end of a line.
         drawn = [*numbered[::every], *numbered[-1:]]
         points = " ".join(f"{x(number):.1f},{y(value):.1f}" for number, value in drawn)
         # Browsers show the title of a line when the pointer is on it.
@@ -82,8 +85,9 @@ def round_step(span: float) -> int:
     power = 1
     while True:
         for factor in (1, 2, 5):
-            if power * factor * TICKS >= span:
-                return power * factor
+            step = power * factor
+            if step * TICKS >= span:
+                return step
         power *= 10
 
 

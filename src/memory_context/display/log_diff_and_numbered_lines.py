@@ -55,15 +55,17 @@ def numbered(
     """Draw lines with their numbers, and say how many are left out between the lines `first` and `total`."""
     parts = list[Html]()
     width = len(str(total))
-    before = first - 1
+    following = first
     for line in lines:
-        if line.number > before + 1:
-            parts.append(_gap(line.number - before - 1, width))
+        left_out = line.number - following
+        if left_out > 0:
+            parts.append(_gap(left_out, width))
         number = tag("span", f"{line.number:>{width}} ", cls="n")
         parts.append(joined(number, draw(line.text), "\n"))
-        before = line.number
-    if total > before:
-        parts.append(_gap(total - before, width))
+        following = line.number + 1
+    left_out = total + 1 - following
+    if left_out > 0:
+        parts.append(_gap(left_out, width))
     return tag("pre", *parts)
 
 
@@ -120,6 +122,7 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
     """Return a function that draws a line with `words` highlighted; a long line begins shortly before the first one."""
     if not words:
         return plain_line
+    # An alternation takes the first branch that matches, so "crashed" must be tried before "crash".
     longest_first = sorted(words, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
@@ -133,7 +136,8 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
         parts = list[str]()
         end = 0
         for match in pattern.finditer(shown):
-            parts += [shown[end : match.start()], tag("mark", match[0])]
+            parts.append(shown[end : match.start()])
+            parts.append(tag("mark", match[0]))
             end = match.end()
         return joined(*parts, shown[end:])
 

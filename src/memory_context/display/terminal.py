@@ -32,7 +32,8 @@ def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> T
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=LABEL_WIDTH, no_wrap=True, style=style)
     grid.add_column(ratio=1, overflow="fold")
-    grid.add_row(label, Group(*(Text(part) if isinstance(part, str) else part for part in parts)))
+    drawn = [Text(part) if isinstance(part, str) else part for part in parts]
+    grid.add_row(label, Group(*drawn))
     return grid
 
 
@@ -58,10 +59,12 @@ def harmless(text: str) -> str:
 def quoted(text: str, most: int | None = None) -> Group:
     """Return the first *most* lines of a text (without it, all), and how many more there are."""
     lines = text.rstrip("\n").split("\n")
-    shown = plain("\n".join(lines[:most]), "dim")
+    first = "\n".join(lines[:most])
+    shown = plain(first, "dim")
     if most is None or len(lines) <= most:
         return Group(shown)
-    return Group(shown, Text(f"… and {len(lines) - most:,} more lines", style="dim italic"))
+    more = f"… and {len(lines) - most:,} more lines"
+    return Group(shown, Text(more, style="dim italic"))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -87,4 +90,5 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
 
 def command(console: Console, line: str) -> None:
     """Print a command on one line, however long, so that it can be copied."""
-    console.print(Text(f"  {line}", style="green"), soft_wrap=True)
+    indented = Text(f"  {line}", style="green")
+    console.print(indented, soft_wrap=True)

@@ -110,12 +110,7 @@ def lists_of(client: str) -> list[ServerList]:
     if client == "claude-code":
         return _lists_of_claude_code(home)
     here = {"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
-    if sys.platform == "darwin":
-        settings = home / "Library/Application Support"
-    else:
-        settings = Path(
-            os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or home / ".config"
-        )
+    settings = _settings_folder(home)
     users = {
         "claude": settings / "Claude/claude_desktop_config.json",
         "cursor": home / ".cursor/mcp.json",
@@ -132,14 +127,24 @@ def lists_of(client: str) -> list[ServerList]:
     return places
 
 
+def _settings_folder(home: Path) -> Path:
+    """Return the folder in which programs keep their settings on this platform."""
+    if sys.platform == "darwin":
+        return home / "Library/Application Support"
+    named = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME")
+    return Path(named or home / ".config")
+
+
 def _lists_of_claude_code(home: Path) -> list[ServerList]:
     """Return Claude Code's lists: its local one for this project, the project's `.mcp.json`, and the user's."""
     config_folder = os.environ.get("CLAUDE_CONFIG_DIR")
     file = Path(config_folder or home) / ".claude.json"
     here = Path.cwd()
     # The client keeps what it knows about a folder under the root of the folder's repository.
-    root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    project_settings = member(member(_read_or_empty(file), "projects"), str(root))
+    repositories = (one for one in (here, *here.parents) if (one / ".git").exists())
+    root = next(repositories, here)
+    projects = member(_read_or_empty(file), "projects")
+    project_settings = member(projects, str(root))
     disabled = _names(project_settings, "disabledMcpServers")
     places = [ServerList(file, disabled=disabled)]
     project = here / ".mcp.json"
@@ -185,7 +190,8 @@ def servers_in(file: Path) -> list[WrappedServer]:
         InvalidArgumentError: The file is not such a configuration, or one of the servers cannot be wrapped.
     """
     servers = list[WrappedServer]()
-    for name, entry in _list_in(_read(file), file).items():
+    entries = _list_in(_read(file), file)
+    for name, entry in entries.items():
         problem = _problem_with(entry)
         if problem:
             raise InvalidArgumentError(f"{name!r} in {file} cannot be wrapped: {problem}")
@@ -215,20 +221,20 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     if unknown:
         raise InvalidArgumentError(f"{place} has no server {unknown}; it has {', '.join(entries)}")
     our_name = _our_name(entries, place)
-    if our_name in entries and not (wrapped_file.exists() and _is_ours(entries, our_name)):
+    is_wrapped = wrapped_file.exists() and _is_ours(entries, our_name)
+    if our_name in entries and not is_wrapped:
         raise InvalidArgumentError(
             f"{place} has a server {our_name!r} that is not ours: rename that server"
         )
-    problems = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
-    for name in problems.keys() & {*place.disabled}:
-        problems[name] = problems[name] or "it is switched off"
-    skipped = {name: problem for name, problem in problems.items() if problem}
-    wanted = only or problems
-    chosen = [name for name in problems if name in wanted and name not in skipped]
-    if not chosen:
+    others = {name: entry for name, entry in entries.items() if name != our_name}
+    skipped = _skipped(others, place.disabled)
+    wanted = only or others
+    wrapped = {
+        name: entry for name, entry in others.items() if name in wanted and name not in skipped
+    }
+    if not wrapped:
         reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
         raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
-    wrapped = {name: entries[name] for name in chosen}
     # Wrapping again keeps what the user has added to our entry, such as environment variables.
     ours: Wire = {
         **member(entries, our_name),
@@ -236,11 +242,13 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
         "args": [*command[1:], "--servers", str(wrapped_file)],
     }
     # A client that writes a `type` into its entries expects one in ours.
-    if any("type" in entry for entry in wrapped.values()) or "servers" in config:
+    has_types = any("type" in entry for entry in wrapped.values())
+    if has_types or "servers" in config:
         ours = {"type": "stdio", **ours}
+    # Ours is in the place of the first one that it replaces.
     new_entries = Wire()
     for name, entry in entries.items():
-        if name in chosen:
+        if name in wrapped:
             new_entries[our_name] = ours
         else:
             new_entries[name] = entry
@@ -252,7 +260,19 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
     owner[_list_name(owner)] = new_entries
     _write(file, config, file)
-    return Change(place, chosen, skipped)
+    return Change(place, list(wrapped), skipped)
+
+
+def _skipped(entries: Wire, disabled: Collection[str]) -> dict[str, str]:
+    """Return the servers that are not wrapped, each with the reason."""
+    skipped = dict[str, str]()
+    for name, entry in entries.items():
+        problem = _problem_with(entry)
+        if not problem and name in disabled:
+            problem = "it is switched off"
+        if problem:
+            skipped[name] = problem
+    return skipped
 
 
 def unwrap_in(place: ServerList) -> Change:
@@ -322,14 +342,17 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
-    command = []
+    command = tuple[str, ...]()
+    url = ""
     if "command" in filled:
         arguments = filled.get("args") or ()
-        command = [str(word) for word in (filled["command"], *arguments)]
+        command = tuple(map(str, (filled["command"], *arguments)))
+    else:
+        url = str(filled["url"])
     return WrappedServer(
         name,
-        tuple(command),
-        "" if command else str(filled["url"]),
+        command,
+        url,
         _texts(filled, "env"),
         _texts(filled, "headers"),
         filled.get("cwd"),
@@ -343,7 +366,9 @@ def _texts(entry: Wire, name: str) -> dict[str, str]:
 
 def _value(found: re.Match[str]) -> str:
     """Return the value of a variable, escaped for the inside of a JSON string."""
-    return json.dumps(os.environ.get(found[1], found[2] or ""))[1:-1]
+    name, default = found.groups(default="")
+    quoted = json.dumps(os.environ.get(name, default))
+    return quoted[1:-1]
 
 
 def _read(file: Path) -> Wire:
@@ -378,8 +403,11 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     The indentation, the newline at the end and the permissions are those of the file *like*.
     """
     template = like.read_text("utf-8")
-    indent = re.search(r"\n([ \t]+)\S", template)
-    text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
+    indented = re.search(r"\n([ \t]+)\S", template)
+    indent: int | str = 2
+    if indented:
+        indent = indented[1]
+    text = json.dumps(config, indent=indent, ensure_ascii=False)
     if template.endswith("\n"):
         text += "\n"
     try:

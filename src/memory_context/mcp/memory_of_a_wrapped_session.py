@@ -107,11 +107,10 @@ class WrappedMemory:
         structured = member(result, "structuredContent")
         if structured and not _says_the_same(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
+        is_error = bool(result.get("isError"))
         # Results may come at the same time, but a preview depends on the results before it.
         async with self._folding:
-            shown = await self._taken_in(
-                tool, arguments, places, is_error=bool(result.get("isError"))
-            )
+            shown = await self._taken_in(tool, arguments, places, is_error=is_error)
         folded = {place: shown.texts[place] for place in shown.known.folded}
         if folded:
             return _with_folds(result, places, folded)
@@ -121,24 +120,27 @@ class WrappedMemory:
         self, tool: str, arguments: Wire, places: Places, *, is_error: bool
     ) -> Message:
         """Add a call and its result to the conversation; return the result as the conversation shows it."""
-        call = FunctionCall(new_message_id(), tool, json.dumps(arguments, ensure_ascii=False))
+        conversation = self._conversation
+        written = json.dumps(arguments, ensure_ascii=False)
+        call = FunctionCall(new_message_id(), tool, written)
         asked = Message(new_message_id(), "assistant", "", {}, (call,), facts=NO_FACTS)
         texts = {place: text for place, (_, text) in places.items()}
         output = Message(new_message_id(), "tool", tool, texts, answers=call.id, is_error=is_error)
         before = [*self._messages, asked][-KEPT_MESSAGES:]
-        taken = await off_loop(self._conversation.folder.take_in, [output], before)
-        after = self._conversation.with_instructions([*before, *taken], len(before))
-        ledger = self._conversation.cache.ledger
-        self._manager.note_call(await off_loop(model_call, self._messages, after, ledger))
+        taken = await off_loop(conversation.folder.take_in, [output], before)
+        after = conversation.with_instructions([*before, *taken], len(before))
+        record = await off_loop(model_call, self._messages, after, conversation.cache.ledger)
+        self._manager.note_call(record)
         self._messages = after
         return after[-1]
 
 
 def _is_known(content: object) -> bool:
     """Return whether a result's content has the form that MCP gives it; a server's own comes through as it is."""
-    return isinstance(content, list) and all(
-        isinstance(part, dict) for part in cast("list[object]", content)
-    )
+    if not isinstance(content, list):
+        return False
+    parts = cast("list[object]", content)
+    return all(isinstance(part, dict) for part in parts)
 
 
 def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:
@@ -147,7 +149,8 @@ def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:
         parts = list(run)
         start, first = parts[0]
         if kind == "text":
-            yield start, (len(parts), "\n".join(part["text"] for _, part in parts))
+            joined = "\n".join(part["text"] for _, part in parts)
+            yield start, (len(parts), joined)
         elif kind.startswith("resource"):
             yield start, (1, first["resource"]["text"])
 
@@ -197,12 +200,17 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     asks for it, since `Wrapper` lists the tools without their output schemas.
     """
     content: list[Wire] = result.get("content") or []
-    covered = {place + more for place in folded for more in range(1, places[place][0])}
-    shown = [
-        _with_text(part, folded[place]) if place in folded else part
-        for place, part in enumerate(content)
-        if place not in covered
-    ]
+    # The other parts of a text that spans several: its reference is in the first one.
+    covered = set[int]()
+    for place in folded:
+        span, _ = places[place]
+        covered.update(range(place + 1, place + span))
+    shown = list[Wire]()
+    for place, part in enumerate(content):
+        if place in folded:
+            shown.append(_with_text(part, folded[place]))
+        elif place not in covered:
+            shown.append(part)
     changed = {**result, "content": shown}
     at_end = len(content)
     if at_end in folded:

@@ -48,7 +48,9 @@ class Resources:
             StoreError: The store failed.
         """
         cursor = params.get("cursor")
-        after: ResourcePosition | None = None if cursor is None else _parsed(cursor)
+        after: ResourcePosition | None = None
+        if cursor is not None:
+            after = _parsed(cursor)
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self._page:
@@ -62,7 +64,8 @@ class Resources:
                 after = items[-1].created_at, items[-1].id
         page: Wire = {"resources": [_resource(item) for item in items]}
         if more:
-            page["nextCursor"] = f"{items[-1].created_at.isoformat()} {items[-1].id}"
+            last = items[-1]
+            page["nextCursor"] = f"{last.created_at.isoformat()} {last.id}"
         return page
 
     def templates(self, _: Wire) -> Wire:
@@ -85,7 +88,8 @@ class Resources:
         if is_secret(item):
             raise RequestError(INVALID_PARAMS, prompts.MCP_SECRET.format(key=key))
         self._manager.audit("expanded", key)
-        return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
+        content = {"uri": uri, "mimeType": item.media_type, **_content(item)}
+        return {"contents": [content]}
 
     def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
         """Return the next batch, newest first: from the beginning, or after a position."""
@@ -125,8 +129,10 @@ def _content(item: MemoryItem) -> Wire:
 def key_of(uri: str) -> str:
     """Return the key in a URI, even if a client has percent-encoded it or added a slash at the end."""
     if uri.lower().startswith(SCHEME):
-        return unquote(uri[len(SCHEME) :].removesuffix("/"))
-    raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=encodable(uri[:80])))
+        quoted = uri[len(SCHEME) :].removesuffix("/")
+        return unquote(quoted)
+    message = prompts.MCP_NO_SUCH_RESOURCE.format(uri=encodable(uri[:80]))
+    raise RequestError(INVALID_PARAMS, message)
 
 
 def _parsed(cursor: str) -> ResourcePosition:

@@ -48,7 +48,8 @@ def mcp_server(
             given either.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    tools = Tools(verbs or verbs_on(memories, queries=True), max_tokens, page_tokens)
+    offered = verbs or verbs_on(memories, queries=True)
+    tools = Tools(offered, max_tokens, page_tokens)
     resources = Resources(manager)
     methods: Methods = {
         "ListTools": tools.listed,
@@ -57,7 +58,9 @@ def mcp_server(
         "ListResourceTemplates": resources.templates,
         "ReadResource": resources.read,
     }
-    return _server_1(methods) if IS_SDK_1 else _server_2(methods)
+    if IS_SDK_1:
+        return _server_1(methods)
+    return _server_2(methods)
 
 
 def _server_2(methods: Methods) -> Server[Any]:
@@ -77,7 +80,8 @@ def _server_2(methods: Methods) -> Server[Any]:
 
 def _handler(method: Method, result: type[R]) -> Callable[[Any, BaseModel | None], Awaitable[R]]:
     async def handler(_: Any, params: BaseModel | None) -> R:  # noqa: ANN401 - the SDK's context
-        return result.model_validate(await _answered(method, params))
+        answer = await _answered(method, params)
+        return result.model_validate(answer)
 
     return handler
 
@@ -94,14 +98,18 @@ def _server_1(methods: Methods) -> Server[Any]:
 
 def _handler_1(method: Method, result: type[R], envelope: Any) -> Callable[[Any], Awaitable[Any]]:  # noqa: ANN401 - of the other SDK
     async def handler(request: Any) -> Any:  # noqa: ANN401 - as above
-        return envelope(result.model_validate(await _answered(method, request.params)))
+        answer = await _answered(method, request.params)
+        return envelope(result.model_validate(answer))
 
     return handler
 
 
 async def _answered(method: Method, params: BaseModel | None) -> Wire:
+    wire = Wire()
+    if params:
+        wire = params.model_dump(by_alias=True)
     try:
-        return await answered(method, params.model_dump(by_alias=True) if params else {})
+        return await answered(method, wire)
     except RequestError as error:
         if not IS_SDK_1:
             raise exceptions.MCPError(error.code, error.message) from None

@@ -1,4 +1,7 @@
-"""Serve MCP on standard input and output; keep everything else out of these streams, and end at once on a signal."""
+"""Serve MCP on standard input and output; keep everything else out of these streams, and end at once on a signal.
+
+At the end of the input, requests that were read are answered first.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Self, TypeAlias, cast
@@ -14,22 +18,25 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from memory_context.mcp.server_on_either_sdk import wire_of
 from memory_context.mcp.wire_types_and_errors import readable
 from memory_context.runtime.on_first_signal import ending
 
+LAST_ANSWERS_SECONDS = 60.0
+"""How long requests may take that are not yet answered when standard input ends."""
 Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
 """Serves a client on the two streams of the SDK, to read from and to write to."""
 
 
 def serve_stdio(server: Server[Any]) -> None:
-    """Run a server until standard input ends, or a signal comes."""
+    """Run a server until standard input ends and all requests are answered, or a signal comes."""
     serve_streams(
         lambda read, write: server.run(read, write, server.create_initialization_options())
     )
 
 
 def serve_streams(serve: Serve) -> None:
-    """Run *serve* on standard input and output until standard input ends, or a signal comes."""
+    """Run *serve* on standard input and output until that ends and all requests are answered, or a signal comes."""
     with _wire() as (requests, answers):
         asyncio.run(_serve(serve, requests, answers))
 
@@ -43,10 +50,56 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
             # `stdio_server` writes answers until the stream for them is closed, not until *serve* returns.
             async with stdio_server(stdin, stdout) as (read, write), write:
-                await serve(read, write)
+                await _serve_to_the_last(serve, read, write)
     # `stdio_server` has a task group, so the error comes in an exception group.
     except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
+
+
+async def _serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
+    """Run *serve*, which drops its open requests when its input ends, so that the input ends after their answers."""
+    unanswered = Counter[Any]()
+    answered = asyncio.Event()
+    taken, requests = anyio.create_memory_object_stream[Any]()
+    answers, given = anyio.create_memory_object_stream[Any]()
+
+    async def take() -> None:
+        async with taken:
+            async for message in read:
+                # An exception stands for a line that the SDK could not read.
+                match {} if isinstance(message, Exception) else wire_of(message):
+                    case {"method": str(), "id": number}:
+                        unanswered[number] += 1
+                    # The answer to a request that the client has cancelled is optional.
+                    case {
+                        "method": "notifications/cancelled",
+                        "params": {"requestId": int() | str() as number},
+                    }:
+                        unanswered[number] = 0
+                    case _:
+                        pass
+                await taken.send(message)
+            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                while +unanswered:  # those with a count above 0
+                    answered.clear()
+                    await answered.wait()
+
+    async def give() -> None:
+        # Ends with *answers*. Shielded, because SDK 2 still answers when it is cancelled, and would wait for a reader.
+        with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError), given:
+            async for message in given:
+                await write.send(message)
+                wire = wire_of(message)
+                if "method" not in wire:
+                    unanswered[wire.get("id")] -= 1
+                    answered.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(give)
+        async with anyio.create_task_group() as reading, answers:
+            reading.start_soon(take)
+            await serve(requests, answers)
+            reading.cancel_scope.cancel()
 
 
 @contextmanager

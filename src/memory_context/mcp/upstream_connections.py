@@ -40,6 +40,7 @@ ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
 # Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
+UNREAD_SHOWN = 200
 # The most pages that are read of one list, in case a server never stops sending a cursor.
 MAX_PAGES = 1000
 
@@ -186,11 +187,13 @@ class Upstream:
         listed = list[Wire]()
         params = Wire()
         for _ in range(MAX_PAGES):
-            result = result_of(await self.request(f"{kind}/list", params))
+            answer = await self.request(f"{kind}/list", params)
+            result = result_of(answer)
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
-            if result.get("nextCursor") is None:
+            cursor = result.get("nextCursor")
+            if cursor is None:
                 break
-            params = {"cursor": result["nextCursor"]}
+            params = {"cursor": cursor}
         return listed
 
     def take(self, wire: Wire) -> None:
@@ -202,12 +205,13 @@ class Upstream:
             return
         number = wire.get("id", 0)
         # JSON does not tell 1.0 from 1.
-        pending = self.pending.get(cast("int", number)) if isinstance(number, int | float) else None
+        if not isinstance(number, int | float):
+            return
+        pending = self.pending.get(cast("int", number))
         if not pending or pending.answer.done():
             return
-        answer = {
-            name: wire[name] for name in ("result", "error") if member(wire, name) == wire.get(name)
-        }
+        names = [name for name in ("result", "error") if isinstance(wire.get(name), dict)]
+        answer = {name: wire[name] for name in names}
         if answer:
             pending.answer.set_result(answer)
         else:
@@ -236,9 +240,14 @@ class Upstream:
             tasks.start_soon(write_messages, self._outbox, write)
             async for message in read:
                 # An exception stands for a line that the SDK could not read.
-                wire = _unread(message) if isinstance(message, Exception) else wire_of(message)
-                if wire is not None:
+                if not isinstance(message, Exception):
+                    self.take(wire_of(message))
+                elif wire := _unread(message):
                     self.take(wire)
+                else:
+                    sys.stderr.write(
+                        f"{NAME} wrap: {self.name}: not a message: {_shown(message)}\n"
+                    )
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
@@ -279,7 +288,15 @@ def _unread(error: Exception) -> Wire | None:
         message: object = json.loads(readable(line))
     except (ValueError, RecursionError):
         return None
-    return cast("Wire", message) if isinstance(message, dict) else None
+    if isinstance(message, dict):
+        return cast("Wire", message)
+    return None
+
+
+def _shown(error: Exception) -> str:
+    """Return the beginning of what the SDK could not read, quoted, so that nothing in it acts on a terminal."""
+    given = error.errors()[0]["input"] if isinstance(error, ValidationError) else str(error)
+    return ascii(given)[:UNREAD_SHOWN]
 
 
 async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK

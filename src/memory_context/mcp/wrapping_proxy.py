@@ -195,7 +195,8 @@ class Wrapper:
             for number in numbers:
                 del self._asked[number]
                 upstream.note_answered(number)
-                self._say({**wire, "params": {**params, "requestId": number}})
+                ours = {**params, "requestId": number}
+                self._say({**wire, "params": ours})
         else:
             if method.endswith("/list_changed"):
                 self._offers.pop(method.split("/")[1], None)
@@ -226,8 +227,11 @@ class Wrapper:
             try:
                 result = result_of(answer)
             except RequestError as error:
-                refused = prompts.WRAPPED_REFUSED.format(server=upstream.name, reason=error.message)
-                problems.append(error.message if error is answer else refused)
+                problem = error.message
+                # An error of ours, as that it did not start, names the server already.
+                if error is not answer:
+                    problem = prompts.WRAPPED_REFUSED.format(server=upstream.name, reason=problem)
+                problems.append(problem)
                 upstream.close()
             else:
                 self._join(upstream, result)
@@ -254,12 +258,10 @@ class Wrapper:
 
         An only server is returned even then, so that a request to it fails with the reason why it ended.
         """
-        return [
-            upstream
-            for upstream in self.upstreams
-            if capability in upstream.capabilities
-            and (upstream.is_there or len(self.upstreams) == 1)
-        ]
+        having = [one for one in self.upstreams if capability in one.capabilities]
+        if len(self.upstreams) == 1:
+            return having
+        return [one for one in having if one.is_there]
 
     # Tools and prompts.
 
@@ -273,8 +275,11 @@ class Wrapper:
                 found += [(upstream, entry) for entry in listed]
             elif len(having) == 1:
                 raise listed
-        ours = self._memory.names if kind == "tools" else frozenset[str]()
-        times = Counter([*ours, *(entry["name"] for _, entry in found)])
+        ours = frozenset[str]()
+        if kind == "tools":
+            ours = self._memory.names
+        times = Counter(ours)
+        times.update(entry["name"] for _, entry in found)
         offers = dict[str, Offer]()
         for upstream, entry in found:
             name = entry["name"]
@@ -296,8 +301,10 @@ class Wrapper:
 
         Their output schemas are left out, since a result that was folded into a reference would not match them.
         """
-        tools = [*await self._renamed("tools"), *self._memory.listed()]
-        return {"result": {"tools": [_without(tool, "outputSchema") for tool in tools]}}
+        theirs = await self._renamed("tools")
+        tools = [*theirs, *self._memory.listed()]
+        listed = [_without(tool, "outputSchema") for tool in tools]
+        return {"result": {"tools": listed}}
 
     async def _list_prompts(self, _: Wire) -> Wire:
         return {"result": {"prompts": await self._renamed("prompts")}}
@@ -370,13 +377,16 @@ class Wrapper:
             raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
         index = int(place)
         upstream = having[index]
-        asked = {**params, "cursor": cursor} if cursor else _without(params, "cursor")
+        asked = _without(params, "cursor")
+        if cursor:
+            asked["cursor"] = cursor
         answer = await upstream.request(method, asked)
         if "error" in answer:
             return answer
         result = answer["result"]
         for entry in result.get(_PAGED[method], []):
-            self._owners.setdefault(str(entry.get("uri") or entry.get("uriTemplate")), upstream)
+            uri = entry.get("uri") or entry.get("uriTemplate")
+            self._owners.setdefault(str(uri), upstream)
         following = result.pop("nextCursor", None)
         if following is not None:
             result["nextCursor"] = f"{index}:{following}"

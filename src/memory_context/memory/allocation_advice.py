@@ -90,7 +90,8 @@ def served(history: Iterable[RecordedAssembly], allocation: Allocation) -> float
     total = 0.0
     for assembly in history:
         allotments = choose(assembly.candidates, assembly.budget, allocation, assembly.longest)
-        total += math.fsum(WORTH[allotments[key].form] for key in assembly.used & allotments.keys())
+        put_in = assembly.used & allotments.keys()
+        total += math.fsum(WORTH[allotments[key].form] for key in put_in)
     return total
 
 

@@ -186,12 +186,11 @@ class ContextPackage(Displayed):
         quotes = runs(said, QUOTED_WORDS)
         used = {memory.key for memory in self.left_out if names_key(said, memory.key)}
         for entry in self.entries:
-            if (
-                names_key(said, entry.item.memory_key)
-                or not new_names.isdisjoint(names(entry.text))
-                or not quotes.isdisjoint(runs(entry.text, QUOTED_WORDS))
-            ):
-                used.add(entry.item.memory_key)
+            key = entry.item.memory_key
+            common_names = new_names.intersection(names(entry.text))
+            common_quotes = quotes & runs(entry.text, QUOTED_WORDS)
+            if common_names or common_quotes or names_key(said, key):
+                used.add(key)
         return frozenset(used)
 
 
@@ -217,7 +216,8 @@ def make_package(
     """
     originals = _originals(ranked)
     wanted = [memory for memory in ranked if memory.key not in originals]
-    tiers = [tier for tier in allocation if any(memory.tier == tier for memory in wanted)]
+    held_tiers = {memory.tier for memory in wanted}
+    tiers = [tier for tier in allocation if tier in held_tiers]
     fill = partial(
         _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
     )
@@ -247,9 +247,13 @@ def make_package(
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
     """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
-    return [
-        memory._replace(kept=next(positions) if memory.tier == TASK else None) for memory in wanted
-    ]
+    marked = list[RankedMemory]()
+    for memory in wanted:
+        kept = None
+        if memory.tier == TASK:
+            kept = next(positions)
+        marked.append(memory._replace(kept=kept))
+    return marked
 
 
 def _fill(
@@ -274,25 +278,26 @@ def _fill(
                 entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
 
     add_entries(choose(candidates.values(), room, allocation, longest))
-    spare = room - sum(entry.tokens + 1 for entry in entries.values())
+    taken = sum(entry.tokens + 1 for entry in entries.values())
     most = room if longest is None else longest
-    add_entries(choose_more(candidates.values(), entries, most, spare))
-    return candidates, room, *_fitted(entries, wanted, tuple(allocation), budget, count)
+    add_entries(choose_more(candidates.values(), entries, most, room - taken))
+    shown, text = _fitted(entries, wanted, tuple(allocation), budget, count)
+    return candidates, room, shown, text
 
 
 def whole_text(item: MemoryItem) -> str:
     """Return a memory whole: its description, unless the content begins with it, and its content."""
     summary = one_line(item.summary)
-    lines = item.text.strip().split("\n")
-    if not summary or lines[0][:SAME_BEGINNING] in summary:
-        pass
-    elif len(lines) == 1:
-        lines[0] = prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
-    else:
-        lines.insert(0, f"{summary}:")
+    text = item.text.strip()
+    begins_with_it = text.partition("\n")[0][:SAME_BEGINNING] in summary
+    if summary and not begins_with_it:
+        headed = f"{summary}:\n{text}"
+        if "\n" not in text:
+            headed = prompts.ASSEMBLED_LINE.format(summary=summary, text=text)
+        text = headed
+    indented = text.replace("\n", "\n  ")
     # The mark of its origin comes first, where no text of its own can precede it.
-    lines[0] = f"-{unconfirmed(item)} {lines[0]}"
-    return "\n  ".join(lines)
+    return f"-{unconfirmed(item)} {indented}"
 
 
 def unconfirmed(item: MemoryItem) -> str:
@@ -302,8 +307,12 @@ def unconfirmed(item: MemoryItem) -> str:
     return prompts.ORIGIN.format(origin=item.origin)
 
 
+def _marked_ref(item: MemoryItem) -> str:
+    return f"{item.ref}{unconfirmed(item)}"
+
+
 def _reference_text(item: MemoryItem) -> str:
-    return prompts.ASSEMBLED_REFERENCE.format(ref=f"{item.ref}{unconfirmed(item)}")
+    return prompts.ASSEMBLED_REFERENCE.format(ref=_marked_ref(item))
 
 
 def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandidate:
@@ -327,8 +336,9 @@ def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) 
         text = whole_text(item)
         return PackageEntry(item, tier, "whole", text, count(text), item.token_count)
     if allotment.form == "excerpt":
-        opening = f"{prompts.ASSEMBLED_PART.format(ref=f'{item.ref}{unconfirmed(item)}')}\n"
-        part = excerpt(item.text, task, allotment.tokens - count(opening) - 2, count).text
+        opening = prompts.ASSEMBLED_PART.format(ref=_marked_ref(item)) + "\n"
+        room = allotment.tokens - count(opening) - 2
+        part = excerpt(item.text, task, room, count).text
         text = opening + part
         tokens = count(text)
         if part and tokens < allotment.tokens:
@@ -390,7 +400,11 @@ def _fitted(
     The choice before was an estimate: the tokens of a text are not the sum of those of its parts.
     """
     remaining = dict(entries)
-    in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
+
+    def place(memory: RankedMemory) -> tuple[int, tuple[int, int]]:
+        return tiers.index(memory.tier), _place_in_tier(memory)
+
+    in_order = sorted(ranked, key=place)
     chosen = [memory for memory in ranked if memory.key in entries]
     # A stable sort: the kept ones first, then the others, best first.
     chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
@@ -152,7 +153,8 @@ class ContextAssembler:
             raise InvalidTierError(
                 f"there is no tier {name!r:.80}; there are {', '.join(sorted(tiers))}, and those of tier_ids="
             )
-        known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._tiers}
+        given = [tier for tier, part in parts.items() if part > 0]
+        known = {tier: parts[tier] for tier in given if tier in self._tiers}
         limit = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
         ranked = list[RankedMemory]()
         held: dict[str, tuple[int, int]] = {}
@@ -245,7 +247,9 @@ class ContextAssembler:
         positions = dict[object, int]()
         for position, item in enumerate(kept):
             positions.setdefault(item.id, position)  # with few memories the first are the last, too
-        for item in {item.id: item for item in (*kept, *sample.items, *hits)}.values():
+        # A hit comes last, so that the record with its match is the one that stays.
+        distinct = {item.id: item for item in (*kept, *sample.items, *hits)}
+        for item in distinct.values():
             relevance = 0.0
             if item.match and best > 0:
                 relevance = item.match.score / best
@@ -278,7 +282,7 @@ class ContextAssembler:
         scope = self._scope(tier)
         newest = store.query(scope, self._wanted, limit=count, order_by=NEWEST)
         oldest = store.query(scope, self._wanted, limit=count, order_by=OLDEST)
-        return [item for pair in zip(newest, oldest, strict=False) for item in pair]
+        return list(chain.from_iterable(zip(newest, oldest, strict=False)))
 
     def _record(
         self, package: ContextPackage, key: str, used: frozenset[str], redaction: Redaction
@@ -302,10 +306,14 @@ class ContextAssembler:
         )
 
 
+def _is_part(part: float) -> bool:
+    return math.isfinite(part) and 0 <= part <= LARGEST_PART
+
+
 def _checked(allocation: Allocation) -> dict[str, float]:
     """Return the allocation, if every part lies between 0 and 100 and one is above 0."""
     parts = dict(allocation)
-    are_valid = all(math.isfinite(part) and 0 <= part <= LARGEST_PART for part in parts.values())
+    are_valid = all(map(_is_part, parts.values()))
     if not are_valid or not any(parts.values()):
         raise InvalidArgumentError(
             f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"

@@ -59,10 +59,17 @@ def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> di
     """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
     tokens = dict.fromkeys(allocation, 0)
     remaining = budget
-    waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
+    waiting = list[str]()
+    for tier, part in allocation.items():
+        needed = demand.get(tier, 0)
+        if part > 0 and needed > 0:
+            waiting.append(tier)
     while waiting:
         parts = math.fsum(allocation[tier] for tier in waiting)
-        fair = {tier: int(remaining * (allocation[tier] / parts)) for tier in waiting}
+        fair = dict[str, int]()
+        for tier in waiting:
+            part = allocation[tier] / parts
+            fair[tier] = int(remaining * part)
         # A tier that needs less than its share gives the rest back, which may satisfy another tier:
         # hence the loop.
         satisfied = [tier for tier in waiting if demand[tier] <= fair[tier]]
@@ -99,7 +106,8 @@ def choose(
             nothing.
         longest: The most tokens that one memory may take.
     """
-    wanted = [candidate for candidate in candidates if allocation.get(candidate.tier, 0) > 0]
+    filled = {tier for tier, part in allocation.items() if part > 0}
+    wanted = [candidate for candidate in candidates if candidate.tier in filled]
     filler = _BudgetFiller(wanted, budget, allocation, longest)
     kept = [candidate for candidate in wanted if candidate.kept is not None]
     for candidate in sorted(kept, key=lambda candidate: candidate.kept or 0):
@@ -162,15 +170,19 @@ class _BudgetFiller:
             self._take(candidate, Allotment("reference", candidate.short), self.remaining)
 
     def _best_form(self, candidate: AssemblyCandidate) -> Allotment:
+        reference = Allotment("reference", candidate.short)
+        if not candidate.opens:
+            return reference
         share = self.shares[candidate.tier]
-        left_by_others = share - (self.demand[candidate.tier] - candidate.whole)
-        most = min(self.longest, max(share // MEMORIES_PER_SHARE, left_by_others))
+        needed_by_others = self.demand[candidate.tier] - candidate.whole
+        most = max(share // MEMORIES_PER_SHARE, share - needed_by_others)
+        most = min(self.longest, most)
         # A text no longer than its reference is better shown.
-        if candidate.opens and candidate.whole <= max(most, candidate.short):
+        if candidate.whole <= max(most, candidate.short):
             return Allotment("whole", candidate.whole)
-        if candidate.opens and most >= LEAST_EXCERPT:
+        if most >= LEAST_EXCERPT:
             return Allotment("excerpt", most)
-        return Allotment("reference", candidate.short)
+        return reference
 
     def _take(self, candidate: AssemblyCandidate, allotment: Allotment, room: int) -> bool:
         if allotment.tokens > room:

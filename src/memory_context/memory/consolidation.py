@@ -209,8 +209,12 @@ class _Consolidation(NamedTuple):
         text = answer.strip() if isinstance(answer, str) else ""
         known = {name for item in group for name in names(item.text)}
         kept = [name for name in known if name in text]
-        is_shorter = self.memories.counter.count(text) < sum(item.token_count for item in group)
-        return text if is_shorter and len(kept) >= NAMES_KEPT * len(known) else None
+        if len(kept) < NAMES_KEPT * len(known):
+            return None
+        before = sum(item.token_count for item in group)
+        if self.memories.counter.count(text) >= before:
+            return None
+        return text
 
     def _made(self, group: Sequence[MemoryItem], text: str, by: str) -> MergedNotes:
         key = "" if self.dry_run else self._stored(group, text, by)
@@ -281,7 +285,8 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     store = memories.memory_store
     scope = memories.scope
     item = store.get(scope, read.memory_key)
-    if not item or item.content_hash != read.content_hash or item.tier_id != read.tier_id:
+    was_read = (read.content_hash, read.tier_id)
+    if not item or (item.content_hash, item.tier_id) != was_read:
         return False
     links = {**item.content_metadata, INTO: into}
     evicted = replace(item, is_active=False, content_metadata=links, updated_at=now())
@@ -297,7 +302,8 @@ def _related(notes: Iterable[MemoryItem], max_tokens: int) -> Iterator[list[Memo
     limit = ASKED_AT_ONCE * max_tokens
     for related in _grouped(notes, word_set, RELATED, alone_too=True):
         for portion in _portions(related, limit):
-            if len(portion) > 1 or max_tokens < portion[0].token_count <= limit:
+            is_oversized = max_tokens < portion[0].token_count <= limit
+            if is_oversized or len(portion) > 1:
                 yield portion
 
 

@@ -115,7 +115,7 @@ def _database(url: str) -> Iterator[Check]:
 def _access(name: str, database: Database) -> Check:
     if not database.reads_only:
         return Check("database", name)
-    remedy = "to store anything, make the file writable for this user"
+    remedy = "to store anything, let this user write: to the file, or to the tables of a server that is no standby"
     return Check("database", f"{name}: read-only", CheckStatus.WARNING, remedy)
 
 
@@ -228,5 +228,6 @@ def _index(database: Database) -> Check:
 def _expired(count: int) -> Check:
     if not count:
         return Check("expired", "no memory has expired")
-    found = f"{counted(count, 'memory')} {'has' if count == 1 else 'have'} expired"
+    have = "has" if count == 1 else "have"
+    found = f"{counted(count, 'memory')} {have} expired"
     return Check("expired", found, CheckStatus.NOTE, "memory-context gc deletes them")

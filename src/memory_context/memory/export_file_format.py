@@ -135,7 +135,10 @@ def _record(line: bytes) -> OwnedRecord | None:
     except (ValueError, RecursionError) as error:
         raise InvalidRecordError(f"not valid JSON: {error}") from error
     members = members_of(facts)
-    kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
+    kind = ""
+    value = None
+    if len(members) == 1:
+        [(kind, value)] = members.items()
     if kind == "memory":
         item = item_from(value)
         _check(item)
@@ -167,7 +170,10 @@ def _check(item: MemoryItem) -> None:
         raise InvalidRecordError(str(error)) from error
     if item.content_hash and not is_intact(item):
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its hash")
-    if item.identity and item.identity != identity_of(item.content, hash_content(item.content)):
+    if not item.identity:
+        return
+    identity = identity_of(item.content, hash_content(item.content))
+    if item.identity != identity:
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 

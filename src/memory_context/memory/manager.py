@@ -267,6 +267,9 @@ class MemoryManager(ClosedAtExit):
         **details: Any,  # noqa: ANN401 - those of `remember`
     ) -> str:
         """Commit `content` and return its key. Takes the arguments of `remember`."""
+        known = MemoryManager.remember.__kwdefaults__ or {}
+        if unknown := sorted(details.keys() - known.keys()):
+            raise TypeError(f"store() has no argument {unknown[0]!r}; there are {', '.join(known)}")
         return self.remember(content, description, type, **details).memory_key
 
     def remember(  # noqa: PLR0913 - each is a column of the record, with a default
@@ -896,7 +899,8 @@ class MemoryManager(ClosedAtExit):
             return list(keys[:known])
         # Counting reads no content. Usually all but one or two are known, and a few halvings find those.
         half = len(keys) // 2
-        return self.known_keys(keys[:half], filters) + self.known_keys(keys[half:], filters)
+        first = self.known_keys(keys[:half], filters)
+        return first + self.known_keys(keys[half:], filters)
 
     def origin_of(self, keys: Iterable[str], origin: Origin) -> Origin:
         """Return the least trusted of *origin* and the origins of the memories under *keys*, for a text made of them.

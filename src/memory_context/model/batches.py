@@ -20,7 +20,8 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
     total = 0
     for thing in things:
         added = size(thing)
-        if batch and (len(batch) == MOST or total + added > CHARACTERS):
+        is_full = len(batch) == MOST or total + added > CHARACTERS
+        if batch and is_full:
             yield batch
             batch = []
             total = 0
@@ -53,4 +54,6 @@ def _checked(record: AnyRecord) -> AnyRecord:
 
 def _size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
-    return len(record.content) if isinstance(record, MemoryItem) else 0
+    if isinstance(record, MemoryItem):
+        return len(record.content)
+    return 0

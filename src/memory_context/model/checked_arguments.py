@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from types import NoneType
 from typing import Any, Final, SupportsFloat, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.checked_numbers import is_whole, shown
+from memory_context.model.checked_numbers import is_from, shown
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 
@@ -17,10 +18,6 @@ Check: TypeAlias = tuple[Callable[[Any], bool], str]
 
 def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
-
-
-def _is_at_least(least: int) -> Callable[[Any], bool]:
-    return lambda value: is_whole(value) and value >= least
 
 
 def _is_share(value: object) -> bool:
@@ -71,9 +68,9 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
     "importance": (_is_share, "a number from 0 to 1"),
-    "offset": (_is_at_least(0), "a whole number, 0 or more"),
+    "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
     "limit": (
-        lambda value: value is None or _is_at_least(0)(value),
+        lambda value: value is None or is_from(value, 0),
         "a whole number, 0 or more, or None for all",
     ),
 }

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TypeGuard
 
 from memory_context.exceptions import InvalidArgumentError
+
+LARGEST = 2**63 - 1
+"""The largest whole number that databases take."""
 
 
 def is_whole(number: object) -> TypeGuard[int]:
@@ -13,12 +17,22 @@ def is_whole(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
+def is_from(number: object, least: int) -> TypeGuard[int]:
+    """Return whether *number* is a whole number, *least* or more, that databases take."""
+    return is_whole(number) and number >= least and not is_too_large(number)
+
+
+def is_too_large(number: object) -> bool:
+    """Return whether *number* is a whole number that databases do not take."""
+    return isinstance(number, int) and abs(number) > LARGEST
+
+
 def shown(value: object) -> str:
     """Return a value as messages quote it: the first 80 characters of its repr."""
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python writes out no number of more than 4,300 digits
-        return "a number of too many digits"
+    with suppress(ValueError):  # Python writes out no number of more than 4,300 digits
+        if not is_too_large(value):
+            return f"{value!r:.80}"
+    return "a number of too many digits"
 
 
 def check_whole(
@@ -34,7 +48,7 @@ def check_whole(
     Raises:
         InvalidArgumentError: It is not. It is an *error*, and its message names the *unit*, such as " of tokens".
     """
-    if is_whole(number) and number >= least:
+    if is_from(number, least):
         return number
     raise error(f"{name} must be a whole number{unit}, {least} or more, not {shown(number)}")
 

@@ -52,14 +52,16 @@ class Displayed:
         drawers = _drawers_of(type(value))
         if drawers is None:
             return {"text/plain": repr(self)}
-        wanted = include or drawers
-        return {name: draw(value) for name, draw in drawers.items() if name in wanted}
+        wanted = [name for name in drawers if not include or name in include]
+        return {name: drawers[name](value) for name in wanted}
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 - IPython's protocol
         """Print the value as text: IPython asks lists in this way. Inside another value, print one line."""
         text = self._repr_mimebundle_(include=["text/plain"])["text/plain"]
         is_nested = cycle or len(printer.stack) > 1
-        printer.text(text.partition("\n")[0] if is_nested else text)
+        if is_nested:
+            text = text.partition("\n")[0]
+        printer.text(text)
 
     def _drawn_as(self) -> object:
         """Return what is drawn in place of the value: by default itself."""

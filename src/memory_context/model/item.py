@@ -56,10 +56,12 @@ def new_id() -> UUID:
 
     Rows that are written together then lie together in the indexes. With random ids each would change another page.
     """
+    milliseconds = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10))
-    number = (time.time_ns() // 1_000_000) << 80 | random
-    # Version and variant, in the places that the RFC gives them.
-    number = number & ~(0xF << 76 | 0x3 << 62) | (0x7 << 76 | 0x2 << 62)
+    number = milliseconds << 80 | random
+    # The variant's two bits and the version's four, in the places that the RFC gives them.
+    number &= ~(0xF << 76 | 0x3 << 62)
+    number |= 0x7 << 76 | 0x2 << 62
     return UUID(int=number)
 
 
@@ -324,7 +326,8 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> JsonObject:
         raise InvalidContentError(f"metadata must be a mapping, not {type(metadata).__name__}")
     text = _json(dict(metadata or {}), "metadata")
     # JSON writes a NUL byte as \u0000; after an escaped backslash these characters stand for themselves.
-    if "\\u0000" in text.replace(r"\\", "") or not is_storable(text):
+    without_backslashes = text.replace(r"\\", "")
+    if r"\u0000" in without_backslashes or not is_storable(text):
         raise InvalidContentError(
             "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
         )
@@ -498,4 +501,6 @@ def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryIte
 
 def is_intact(item: MemoryItem) -> bool:
     """Return whether the content matches its hash. Content that a store has sealed is checked by its seal alone."""
-    return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)
+    if item.media_type.startswith(SEALED):
+        return True
+    return item.content_hash == hash_content(item.content)

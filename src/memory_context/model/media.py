@@ -69,9 +69,12 @@ def described(data: bytes, media_type: str) -> str:
     """Return a description such as ``image/png, 640 x 480 pixels, 18230 bytes``."""
     if media_type == BINARY:
         media_type = media_type_of(data)
+    facts = [media_type, f"{len(data)} bytes"]
     pixels = pixels_of(data)
-    size = f", {pixels[0]} x {pixels[1]} pixels" if pixels else ""
-    return f"{media_type}{size}, {len(data)} bytes"
+    if pixels:
+        width, height = pixels
+        facts.insert(1, f"{width} x {height} pixels")
+    return ", ".join(facts)
 
 
 def data_url(data: bytes, media_type: str) -> str:
@@ -107,7 +110,8 @@ def _looks_like_base64(text: str) -> bool:
     Its beginning is checked first, which rules most texts out.
     """
     head = text[:LEAST_BASE64]
-    if len(head) < LEAST_BASE64 or " " in head or 0 < head.find("\n") < SHORTEST_LINE:
+    has_short_line = 0 < head.find("\n") < SHORTEST_LINE
+    if len(head) < LEAST_BASE64 or " " in head or has_short_line:
         return False
     head = head.replace("\r", "").replace("\n", "")
     for kind in (str.isupper, str.islower, str.isdigit):
@@ -116,4 +120,5 @@ def _looks_like_base64(text: str) -> bool:
     if not _BASE64.fullmatch(head):
         return False
     body = "".join(text.split())
-    return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None
+    is_whole = len(body) % 4 == 0
+    return is_whole and _BASE64.fullmatch(body) is not None

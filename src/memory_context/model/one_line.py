@@ -12,9 +12,12 @@ _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """Return *text* as one printable line of at most *limit* characters without square brackets; idempotent."""
-    start = text[: limit * 16].replace("[", "(").replace("]", ")")
+    # A long text is not read to its end; but it may begin with many blanks, which are joined.
+    start = text[: limit * 16]
+    start = start.replace("[", "(").replace("]", ")")
     if not (start.isascii() and start.isprintable()):
-        start = "".join(map(_printable, _IGNORABLE.sub(" ", start)))
+        visible = _IGNORABLE.sub(" ", start)
+        start = "".join(map(_printable, visible))
     line = " ".join(start.split())
     if len(line) <= limit:
         return line
@@ -22,5 +25,6 @@ def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
 
 
 def _printable(char: str) -> str:
-    is_control_or_space = unicodedata.category(char)[0] in "CZ"
+    category = unicodedata.category(char)
+    is_control_or_space = category.startswith(("C", "Z"))
     return " " if is_control_or_space else char

@@ -20,5 +20,8 @@ CONFIRMED = (PERSON, PROGRAM)
 
 def lowest(origins: Iterable[str]) -> Origin:
     """Return the least trusted of *origins*; ``import`` if one of them is unknown, or if there are none."""
-    ranks = [ORIGINS.index(one) if one in ORIGINS else -1 for one in origins]
-    return IMPORT if not ranks or -1 in ranks else ORIGINS[max(ranks)]
+    given = set(origins)
+    if not given or not given.issubset(ORIGINS):
+        return IMPORT
+    ranks = map(ORIGINS.index, given)
+    return ORIGINS[max(ranks)]

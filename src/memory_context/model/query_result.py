@@ -47,8 +47,8 @@ class QueryResult(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as CSV below a line of names. NULL is an empty cell."""
-        cells = (["" if cell is None else str(cell) for cell in row] for row in self.rows)
-        return csv_text([self.columns, *cells])
+        written = [list(map(_cell_text, row)) for row in self.rows]
+        return csv_text([self.columns, *written])
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas need not be installed
         """Return the rows as a data frame of pandas.
@@ -61,6 +61,10 @@ class QueryResult(Displayed):
         except ImportError as error:
             raise MissingDependencyError("to_pandas() needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.rows, columns=self.columns)
+
+
+def _cell_text(cell: Cell) -> str:
+    return "" if cell is None else str(cell)
 
 
 def csv_text(rows: Iterable[Iterable[str]]) -> str:

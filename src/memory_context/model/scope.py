@@ -49,7 +49,9 @@ class Scope:
             if value is not None or name == "user_id":
                 object.__setattr__(self, name, _name(name, value))
         if self.places is not None:
-            places = [(_name("tier", tier), _name("tier_id", id_)) for tier, id_ in self.places]
+            places = set[Place]()
+            for tier, tier_id in self.places:
+                places.add((_name("tier", tier), _name("tier_id", tier_id)))
             object.__setattr__(self, "places", frozenset(places))
 
     def narrowed(self) -> dict[str, str]:
@@ -63,7 +65,8 @@ class Scope:
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
         """Return whether a memory of this tier and id is in one of the `places` that are seen."""
-        if self.places is None or tier_id is None or tier in OPEN_TIERS:
+        is_open = tier_id is None or tier in OPEN_TIERS
+        if is_open or self.places is None:
             return True
         return (tier, tier_id) in self.places
 
@@ -80,7 +83,8 @@ def _name(field: str, value: object) -> str:
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
-    if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
+    is_short = len(value) <= MAX_NAME
+    if not is_short or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
         )

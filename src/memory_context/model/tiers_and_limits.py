@@ -186,7 +186,8 @@ def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
     """
     ranks = {name: LIFETIMES.index(policy.lifetime) for name, policy in policies.items()}
     least = ranks.pop(source, 0)
-    return sorted((name for name in ranks if ranks[name] >= least), key=ranks.__getitem__)
+    allowed = [name for name in ranks if ranks[name] >= least]
+    return sorted(allowed, key=ranks.__getitem__)
 
 
 def check_room(

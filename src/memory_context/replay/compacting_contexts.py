@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_groups import groups
-from memory_context.replay.prices import charged, tokens_of
+from memory_context.replay.prices import tokens_of_messages
 from memory_context.replay.shortening_contexts import ShorteningContext, flat
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -49,13 +49,15 @@ class SummarizingContext(ShorteningContext):
         system = [message for message in self._messages if message.is_system]
         spoken = [message for message in self._messages if not message.is_system]
         cut = self._cut(spoken)
-        if cut and self._tokens(spoken) >= self._trigger:
-            self.spent += SUMMARY_PROMPT
-            self.spent += min(self._tokens(spoken[:cut]), SUMMARIZED)
+        if cut and tokens_of_messages(spoken, self._counter) >= self._trigger:
+            old = spoken[:cut]
+            kept = spoken[cut:]
+            summarized = tokens_of_messages(old, self._counter)
+            self.spent += SUMMARY_PROMPT + min(summarized, SUMMARIZED)
             words = ["word"] * self._words
             text = SUMMARY + " ".join(words)
-            summary = Message(f"summary-{spoken[cut].id}", "user", "user", {0: text})
-            self._messages = [*system, summary, *spoken[cut:]]
+            summary = Message(f"summary-{kept[0].id}", "user", "user", {0: text})
+            self._messages = [*system, summary, *kept]
         return list(self._messages)
 
     def _cut(self, spoken: Sequence[Message]) -> int:
@@ -65,9 +67,6 @@ class SummarizingContext(ShorteningContext):
             while cut and not spoken[cut].calls:
                 cut -= 1
         return cut
-
-    def _tokens(self, messages: Sequence[Message]) -> int:
-        return tokens_of(map(charged, messages), self._counter)
 
 
 class CompactingContext(ShorteningContext):
@@ -93,7 +92,8 @@ class CompactingContext(ShorteningContext):
             called = [index for index, group in enumerate(kept) if group[0].calls]
             old = max(len(called) - self._keep, 0)
             for index in called[:old]:
-                kept[index] = [_results_of(kept[index])]
+                results = _results_of(kept[index])
+                kept[index] = [results]
             self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
             droppable = [group for group in kept if not group[0].is_system]
@@ -106,7 +106,7 @@ class CompactingContext(ShorteningContext):
         return list(self._messages)
 
     def _tokens(self) -> int:
-        return tokens_of(map(charged, self._messages), self._counter)
+        return tokens_of_messages(self._messages, self._counter)
 
 
 def _results_of(group: Sequence[Message]) -> Message:

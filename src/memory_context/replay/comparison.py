@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from statistics import median
 
 from memory_context.replay.needs_of_a_recording import needs_by_call
@@ -87,17 +88,18 @@ class Comparison:
 
 
 def _share(part: float, total: float) -> float:
-    # Where no value was needed, none was lost, so the share is 1.
-    return part / total if total else 1.0
+    if not total:
+        # Where no value was needed, none was lost.
+        return 1.0
+    return part / total
 
 
 def _median_peak(figures: Figures, base: Figures) -> float:
     """Return the median, over the runs, of the largest prompt as a share of the largest of `base`."""
     if not figures.peaks:
         return 1.0
-    return median(
-        _share(peak, of_base) for peak, of_base in zip(figures.peaks, base.peaks, strict=True)
-    )
+    shares = map(_share, figures.peaks, base.peaks)
+    return median(shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +217,16 @@ class Comparing:
     @property
     def all_policies(self) -> list[Policy]:
         """Return all policies that are replayed, each once."""
-        return list({policy.name: policy for policy in (*self._bases(), *self.policies)}.values())
+        by_name = {policy.name: policy for policy in (*self._bases(), *self.policies)}
+        return list(by_name.values())
 
     async def add(self, recording: Recording) -> None:
         """Replay `recording` through every policy. If that is interrupted, the recording counts for none of them."""
         meter = TokenMeter(self.meter.counter)
         needs = needs_by_call(recording.messages, meter)
-        calls_of = {
-            policy.name: await replay(recording, needs, policy, meter, self.price)
-            for policy in self.all_policies
-        }
+        calls_of = dict[str, list[Figures]]()
+        for policy in self.all_policies:
+            calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
 
         self.runs += 1
         _add_by_call(self._reached, [1] * len(needs))
@@ -232,12 +234,11 @@ class Comparing:
             self._tallies[name].add(calls)
         ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
         if ours and needs:
-            unbounded = calls_of[self._bases()[0].name]
-            run = ReplayedRun(recording.id, tuple(unbounded), tuple(calls_of[ours]))
-            worst = sorted(
-                [*self._worst, run], key=lambda one: (one.lost, one.trips, one.share), reverse=True
-            )
-            self._worst = worst[:WORST]
+            unbounded, _ = self._bases()
+            run = ReplayedRun(recording.id, tuple(calls_of[unbounded.name]), tuple(calls_of[ours]))
+            self._worst.append(run)
+            self._worst.sort(key=attrgetter("lost", "trips", "share"), reverse=True)
+            del self._worst[WORST:]
 
     def results(self) -> Results:
         """Return the results of the runs so far."""
@@ -246,12 +247,10 @@ class Comparing:
         results = dict[str, Result]()
         for policy in self.policies:
             tally = self._tallies[policy.name]
-            means = [
-                tokens / runs
-                for tokens, runs in zip(tally.tokens_by_call, self._reached, strict=True)
-            ]
+            sums = zip(tally.tokens_by_call, self._reached, strict=True)
+            means = tuple(tokens / runs for tokens, runs in sums)
             row = comparison.row(policy.name, tally.figures)
-            results[policy.name] = Result(row, tally.figures, tuple(means))
+            results[policy.name] = Result(row, tally.figures, means)
         policies = tuple(results.values())
         return Results(policies, unbounded, self.runs, tuple(self._reached), tuple(self._worst))
 

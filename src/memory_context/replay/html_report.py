@@ -74,11 +74,16 @@ def _chart(summary: Summary, marks: Sequence[Mark]) -> Html:
     results = summary.results
     enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
     means = [result.mean[:enough] for result in results.policies]
+    lines = list(zip(marks, means, strict=True))
     caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
-    chart = line_chart(list(zip(marks, means, strict=True)), caption, "number of the call")
-    key = tag("ul", *(tag("li", _named(mark), cls="name") for mark in marks), cls="key")
-    caption_below = tag("figcaption", caption, cls="name")
-    return tag("figure", tag("h2", "Tokens per call, mean"), caption_below, chart, key)
+    names = [tag("li", _named(mark), cls="name") for mark in marks]
+    return tag(
+        "figure",
+        tag("h2", "Tokens per call, mean"),
+        tag("figcaption", caption, cls="name"),
+        line_chart(lines, caption, "number of the call"),
+        tag("ul", *names, cls="key"),
+    )
 
 
 def _worst(summary: Summary) -> list[Html]:
@@ -88,14 +93,17 @@ def _worst(summary: Summary) -> list[Html]:
     parts = [tag("h2", "Worst runs")]
     for run in summary.results.worst:
         rows = list[list[str]]()
-        for number, (before, after) in enumerate(zip(run.unbounded, run.ours, strict=True), 1):
+        calls = zip(run.unbounded, run.ours, strict=True)
+        for number, (before, after) in enumerate(calls, 1):
             out_of_sight = after.needed - after.visible
             figures = (before.tokens, after.tokens, after.needed, out_of_sight, after.lost)
             rows.append([str(number), *(f"{figure:,}" for figure in figures)])
-        shown = table(CALL_COLUMNS, rows, range(len(CALL_COLUMNS)), labels=True)
+        numbers = range(len(CALL_COLUMNS))
+        shown = table(CALL_COLUMNS, rows, numbers, labels=True)
         parts.append(folded(f"{run.id}: {verdict(run)}", shown))
     look = "memory-context replay FILE --run NAME --call NUMBER"
-    return [*parts, tag("p", f"What a prompt looked like: {look}", cls="soft")]
+    parts.append(tag("p", f"What a prompt looked like: {look}", cls="soft"))
+    return parts
 
 
 def _explanations() -> list[Html]:

@@ -30,7 +30,10 @@ class RememberingContext:
         )
         # Seeded, so that every replay of a recording shows the same keys.
         self._manager.key_generator.source = Random(0)  # noqa: S311
-        notes = ScopedMemory(self._manager, run_id=str(uuid4()) if keeps_notes else None)
+        run_id = None
+        if keeps_notes:
+            run_id = str(uuid4())
+        notes = ScopedMemory(self._manager, run_id=run_id)
         view = self._manager.within(notes.places)
         self._held = HeldConversation.begin(view, settings, named_thread=True)
         self._held.open_notes(notes, shown=keeps_notes)
@@ -46,12 +49,15 @@ class RememberingContext:
     def stored(self, key: str) -> str | None:
         """Return the text behind a reference."""
         item = self._manager.memory_store.get(self._manager.scope, key)
-        return item.text if item else None
+        if item:
+            return item.text
+        return None
 
     def schemas(self) -> str:
         """Return the schemas of the tools that every request carries, one per line."""
-        offered = verbs_on(self._held.notes or self._manager, queries=self.settings.fold.queries)
-        return "\n".join(_schema(verb, memories) for verb, memories in offered.items())
+        memories = self._held.notes or self._manager
+        offered = verbs_on(memories, queries=self.settings.fold.queries)
+        return "\n".join(_schema(verb, served) for verb, served in offered.items())
 
     async def close(self) -> None:
         """Close the store."""

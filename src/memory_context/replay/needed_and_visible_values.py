@@ -23,7 +23,8 @@ def identifiers(text: str) -> list[str]:
     An identifier has five characters or more, among them a digit, ``_``, ``/``, ``@``, ``#``, a dot, or a capital after a
     small letter; ``.``, ``:``, ``/`` and ``-`` at its ends are not part of it.
     """
-    words = dict.fromkeys(word.strip(".:/-") for word in _IDENTIFIER.findall(text))
+    stripped = [word.strip(".:/-") for word in _IDENTIFIER.findall(text)]
+    words = dict.fromkeys(stripped)
     return [word for word in words if len(word) >= SHORTEST and _TELLING.search(word)]
 
 
@@ -47,12 +48,9 @@ def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
     found = set[str]()
     for output in outputs:
         for position in _positions(word, output):
-            windows = [
-                output[start:end]
-                for start, end in _windows(position, len(word))
-                if end <= len(output)
-            ]
-            found.update(windows or [output])
+            ranges = _windows(position, len(word))
+            inside = [output[start:end] for start, end in ranges if end <= len(output)]
+            found.update(inside or [output])
     return frozenset(found)
 
 

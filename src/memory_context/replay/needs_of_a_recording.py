@@ -34,9 +34,8 @@ def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[
     others = list[str]()
     for message in messages:
         if message.is_reply:
-            reply = "\n".join(
-                (*message.texts.values(), *(call.arguments for call in message.calls))
-            )
+            arguments = [call.arguments for call in message.calls]
+            reply = "\n".join([*message.texts.values(), *arguments])
             values = needed_values(reply, outputs, others)
             calls.append(tuple(_needed(value, outputs, meter) for value in values))
         if message.is_result:

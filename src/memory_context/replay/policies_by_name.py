@@ -131,12 +131,14 @@ def parse_policy(text: str) -> Policy:
             f"there is no policy {name!r}; the policies are {', '.join(_POLICIES)}"
         )
     make = _POLICIES[name]
-    settings = dict(_parse_setting(part) for part in rest.split(",") if part)
+    parts = filter(None, rest.split(","))
+    settings = dict(map(_parse_setting, parts))
     parameters = inspect.signature(make).parameters.values()
     allowed = {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
-    if unknown := settings.keys() - allowed:
-        has = f"it has {', '.join(sorted(allowed))}" if allowed else "it has none"
-        raise InvalidArgumentError(f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}")
+    unknown = ", ".join(sorted(settings.keys() - allowed))
+    if unknown:
+        has = ", ".join(sorted(allowed)) or "none"
+        raise InvalidArgumentError(f"{name!r} has no setting {unknown}; it has {has}")
     return Policy(text, lambda counter: make(counter, **settings))
 
 
@@ -167,8 +169,9 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 
 def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+    word = text.lower()
+    if word in words:
+        return words[word]
     try:
         return float(text) if "." in text else int(text)
     except ValueError:
@@ -253,9 +256,8 @@ def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> R
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
     most = check_whole("threshold", threshold)
-    context = OffloadContext(
-        counter, lambda text: counter.exceeds(text, most), Ends(check_whole("lines", lines))
-    )
+    ends = Ends(check_whole("lines", lines))
+    context = OffloadContext(counter, lambda text: counter.exceeds(text, most), ends)
     return Replayed(context, context.texts.get)
 
 

@@ -113,6 +113,11 @@ def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
     return sum(counter.count(message.text) + TOKENS_PER_MESSAGE for message in prompt)
 
 
+def tokens_of_messages(messages: Iterable[Message], counter: TokenCounter) -> int:
+    """Count the tokens of a prompt that is made of these messages."""
+    return tokens_of(map(charged, messages), counter)
+
+
 def tokens_of_prefix(
     before: Sequence[ChargedMessage], prompt: Sequence[ChargedMessage], counter: TokenCounter
 ) -> int:
@@ -122,10 +127,12 @@ def tokens_of_prefix(
     """
     same = _common_length(before, prompt)
     tokens = tokens_of(prompt[:same], counter)
-    if same < min(len(before), len(prompt)) and before[same].role == prompt[same].role:
-        text = prompt[same].text
-        unchanged = _common_length(before[same].text, text)
-        tokens += counter.count(text[:unchanged])
+    if same < min(len(before), len(prompt)):
+        old = before[same]
+        new = prompt[same]
+        if old.role == new.role:
+            unchanged = _common_length(old.text, new.text)
+            tokens += counter.count(new.text[:unchanged])
     return tokens
 
 

@@ -74,14 +74,25 @@ def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
 
 def _message(recorded: Json) -> Message:
     role = recorded.get("role")
-    text = text_of_content(recorded.get("content"), calls=role == "assistant")
+    content = recorded.get("content")
+    if role == "assistant":
+        return _reply(recorded)
+    text = text_of_content(content)
     if role in _INSTRUCTIONS:
         return Message("", "system", "system", {0: text})
-    if role != "assistant":
-        return Message("", "user", str(recorded.get("source") or PERSON), {0: text})
+    source = recorded.get("source") or PERSON
+    return Message("", "user", str(source), {0: text})
+
+
+def _reply(recorded: Json) -> Message:
+    text = text_of_content(recorded.get("content"), calls=True)
+    # Next to an empty content, OpenAI has a field of its own for a refusal.
     text = text or text_of_content(recorded.get("refusal"))
     calls = tuple(map(_call, _recorded_calls(recorded)))
-    return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
+    texts = {}
+    if text or not calls:
+        texts = {0: text}
+    return Message("", "assistant", "assistant", texts, calls)
 
 
 def _recorded_calls(recorded: Json) -> list[Json]:
@@ -99,27 +110,29 @@ def _recorded_calls(recorded: Json) -> list[Json]:
 
 def _call(recorded: Json) -> FunctionCall:
     function: Json = recorded.get("function") or {}
+    call_id = recorded.get("id") or ""
+    tool = function.get("name") or ""
     arguments = function.get("arguments") or "{}"
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return FunctionCall(str(recorded.get("id") or ""), str(function.get("name") or ""), arguments)
+    return FunctionCall(str(call_id), str(tool), arguments)
 
 
 def _results(recorded: Iterator[Json], names: Mapping[str, str]) -> list[Message]:
     """Return consecutive results in the order of their calls; results of unknown calls come last."""
     order = {call_id: position for position, call_id in enumerate(names)}
+
+    def place_of(result: Message) -> int:
+        return order.get(result.answers or "", len(order))
+
     results = [_result(one, names) for one in recorded]
-    results.sort(key=lambda result: order.get(result.answers or "", len(order)))
-    return results
+    return sorted(results, key=place_of)
 
 
 def _result(recorded: Json, names: Mapping[str, str]) -> Message:
     call_id = str(recorded.get("tool_call_id") or "")
-    return Message(
-        "",
-        "tool",
-        names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
-        {0: text_of_content(recorded.get("content"))},
-        answers=call_id,
-        is_error=recorded.get("status") == "error",  # LangChain's mark of a failed call
-    )
+    tool = names.get(call_id) or recorded.get("name") or UNKNOWN_TOOL
+    text = text_of_content(recorded.get("content"))
+    # LangChain's mark of a failed call.
+    is_error = recorded.get("status") == "error"
+    return Message("", "tool", str(tool), {0: text}, answers=call_id, is_error=is_error)

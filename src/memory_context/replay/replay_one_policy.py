@@ -52,9 +52,8 @@ class Figures:
     seconds: float = field(default=0.0, compare=False)
 
     def __add__(self, other: Figures) -> Figures:
-        return Figures(
-            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
-        )
+        sums = [getattr(self, one.name) + getattr(other, one.name) for one in fields(self)]
+        return Figures(*sums)
 
 
 class StoredTexts:
@@ -71,7 +70,9 @@ class StoredTexts:
         unread = [message.text for message in prompt]
         while unread:
             for key in self._keys_in(unread.pop()):
-                text = None if key in found else self._text(key)
+                if key in found:
+                    continue
+                text = self._text(key)
                 if text is not None:
                     found[key] = text
                     unread.append(text)
@@ -109,7 +110,8 @@ async def measure(
     total = Figures()
     for recording in recordings:
         needs = needs_by_call(recording.messages, meter)
-        total += summed(await replay(recording, needs, policy, meter, price or Price()))
+        calls = await replay(recording, needs, policy, meter, price or Price())
+        total += summed(calls)
     return total
 
 
@@ -150,12 +152,14 @@ async def replay(
         for messages in together(recording.messages):
             if messages[0].is_reply:
                 spent = replayed.spent()
-                prompt = list(map(charged, await timed(replayed.context.prompt())))
+                built = await timed(replayed.context.prompt())
+                prompt = list(map(charged, built))
                 sight = sight_of(next(unanswered), prompt, texts, meter)
                 figures = figures_of(prompt, before, sight, meter, price)
                 cost = figures.cost + replayed.spent() - spent
                 # Schemas come before all messages, so only the first request pays for them in full.
-                carried = price.call(replayed.carried, replayed.carried if calls else 0)
+                cached = replayed.carried if calls else 0
+                carried = price.call(replayed.carried, cached)
                 calls.append(replace(figures, cost=cost, all_counted=cost + carried))
                 if watch:
                     watch(prompt, sight, calls[-1])
@@ -172,20 +176,24 @@ def sight_of(
     needs: Sequence[NeededValue], prompt: Prompt, texts: StoredTexts, meter: TokenMeter
 ) -> Sight:
     """Return where the values that a call needed are: in its prompt, or among `texts` behind its references."""
-    # Only if something is needed, because squashing a whole prompt is slow.
-    shown = [meter.squash(message.text) for message in prompt] if needs else []
+    if not needs:
+        # At once, because squashing a whole prompt is slow.
+        return Sight((), (), (), {})
+    shown = [meter.squash(message.text) for message in prompt]
     named = [need for need in needs if any(need.word in text for text in shown)]
-    visible = [
-        need for need in named if any(shows(need.word, need.passages, text) for text in shown)
-    ]
-    hidden = [need for need in needs if need not in visible]
 
+    def is_visible(need: NeededValue) -> bool:
+        return any(shows(need.word, need.passages, text) for text in shown)
+
+    visible = list(filter(is_visible, named))
+    hidden = [need for need in needs if need not in visible]
     behind = dict[str, str]()
-    stored = texts.behind(prompt) if hidden else {}
-    for need in hidden:
-        key = next((key for key, text in stored.items() if need.value in text), None)
-        if key:
-            behind[need.value] = key
+    if hidden:
+        stored = texts.behind(prompt)
+        for need in hidden:
+            key = next((key for key, text in stored.items() if need.value in text), None)
+            if key:
+                behind[need.value] = key
     return Sight(named, visible, hidden, behind)
 
 
@@ -197,8 +205,8 @@ def figures_of(
     cost = price.call(tokens, tokens_of_prefix(before, prompt, meter))
     if sight.behind:
         # One trip per call, however many values it needs; its cost is that of the largest output.
-        fetched = max(need.output for need in sight.hidden if need.value in sight.behind)
-        cost += price.trip(tokens, fetched)
+        outputs = [need.output for need in sight.hidden if need.value in sight.behind]
+        cost += price.trip(tokens, max(outputs))
     return Figures(
         calls=1,
         tokens=tokens,

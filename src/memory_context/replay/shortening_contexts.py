@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from memory_context.conversation.message import Message
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.prices import charged, tokens_of
+from memory_context.replay.prices import tokens_of_messages
 from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
@@ -93,17 +93,15 @@ class OffloadContext(ShorteningContext):
         self._messages += map(self._shown, messages)
 
     def _shown(self, message: Message) -> Message:
-        if not message.is_result or not self._is_large(message.text):
+        text = message.text
+        if not message.is_result or not self._is_large(text):
             return message
-        ends = self._offloaded(message.text, message.source)
-        return message.with_texts({0: ends})
-
-    def _offloaded(self, text: str, origin: str) -> str:
-        key = self._keys.new_key(origin)
+        key = self._keys.new_key(message.source)
         self.texts[key] = text
         ref = MemoryRef(key, describe(text), self._counter.count(text))
         lines = [ref.render(), self._ends.note, *self._ends.of(text)]
-        return "\n".join(filter(None, lines))
+        shown = "\n".join(filter(None, lines))
+        return message.with_texts({0: shown})
 
 
 def buffered(messages: Sequence[Message], size: int) -> list[Message]:
@@ -119,8 +117,9 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
     if skipped <= 0:
         return list(messages)
     first = groups[:head]
+    last_of_first = first[-1][0]
     # Calls at the end would stand without their results, which are skipped.
-    if first[-1][0].calls:
+    if last_of_first.calls:
         del first[-1]
     text = f"Skipped {skipped} messages."
     notice = Message("skipped", "user", "System", {0: text})
@@ -131,7 +130,7 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
 def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
     """Drop messages from the middle until the others fit: the rule of AutoGen's token-limited context."""
     groups = list(together(messages))
-    sizes = [tokens_of(map(charged, group), counter) for group in groups]
+    sizes = [tokens_of_messages(group, counter) for group in groups]
     total = sum(sizes)
     while total > tokens and groups:
         middle = len(groups) // 2
@@ -148,12 +147,12 @@ def removed(
     With a trigger of 0 this is observation masking: every prompt shows only the newest outputs. With a higher one it is
     what providers call clearing of tool uses. Removed outputs cannot be brought back; calls and their arguments stay.
     """
-    if tokens_of(map(charged, messages), counter) <= trigger:
-        return list(messages)
-    outputs = [place for place, message in enumerate(messages) if message.is_result]
-    removed_too = max(len(outputs) - keep, 0)
     left = list(messages)
-    for place in outputs[:removed_too]:
+    if tokens_of_messages(messages, counter) <= trigger:
+        return left
+    outputs = [place for place, message in enumerate(messages) if message.is_result]
+    older = max(len(outputs) - keep, 0)
+    for place in outputs[:older]:
         left[place] = left[place].with_texts({0: GONE})
     return left
 

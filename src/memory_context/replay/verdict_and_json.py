@@ -47,9 +47,12 @@ class Summary:
         runs = counted(self.results.runs, "run")
         calls = counted(self.calls, "model call")
         values = counted(self.needed, "needed value")
-        rest = "" if self.complete else "; not complete: figures of the runs so far"
+        rest = ""
+        if not self.complete:
+            rest = "; not complete: figures of the runs so far"
         if self.damaged:
-            rest += f"; without what is damaged in {counted(len(self.damaged), 'file')}"
+            files = counted(len(self.damaged), "file")
+            rest += f"; without what is damaged in {files}"
         return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
     def conclusion(self) -> str:
@@ -64,8 +67,12 @@ class Summary:
         before = results.unbounded
         after = ours.figures
         price = self.price
-        runs = "Your run" if results.runs == 1 else f"Your {results.runs:,} runs"
-        lost = f"{after.lost:,} would have been lost" if after.lost else "none would have been lost"
+        runs = f"Your {results.runs:,} runs"
+        if results.runs == 1:
+            runs = "Your run"
+        lost = "none would have been lost"
+        if after.lost:
+            lost = f"{after.lost:,} would have been lost"
         return (
             f"{runs}: {short(before.tokens)} tokens → {short(after.tokens)}, "
             f"{price.in_dollars(before.all_counted)} → {price.in_dollars(after.all_counted)} "
@@ -103,9 +110,11 @@ class Summary:
 def verdict(run: ReplayedRun) -> str:
     """Return the result of a run in one line."""
     calls = counted(len(run.ours), "call")
-    lost = f", {counted(run.lost, 'value')} lost" if run.lost else ""
-    looked_up = f"{run.trips} of {calls} would have looked something up"
-    return f"{run.share:.2f} of the cost; {looked_up}{lost}"
+    said = f"{run.share:.2f} of the cost; {run.trips} of {calls} would have looked something up"
+    if run.lost:
+        values = counted(run.lost, "value")
+        said = f"{said}, {values} lost"
+    return said
 
 
 def short(tokens: int) -> str:

@@ -13,6 +13,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:  # noqa: ANN401 - any public name
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        home = importlib.import_module(f"{package}.{homes[name]}")
+        return getattr(home, name)
 
     return load

@@ -103,10 +103,12 @@ def unpacked(item: MemoryItem, data: bytes) -> tuple[JsonObject, bytes]:
         SealError: The bytes are damaged.
     """
     stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES])
+    head = data[_LENGTH_BYTES:stop]
     try:
-        return json.loads(data[_LENGTH_BYTES:stop].decode("utf-8", "surrogatepass")), data[stop:]
+        facts = json.loads(head.decode("utf-8", "surrogatepass"))
     except ValueError as error:
         raise _damaged(item) from error
+    return facts, data[stop:]
 
 
 def _damaged(item: MemoryItem) -> SealError:

@@ -93,7 +93,9 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
 def database_url(url: str) -> str:
     """Return the URL of the database or folder itself, without prefixes such as ``encrypted+``."""
     name, plus, inside = url.partition("+")
-    return database_url(inside) if plus and name in (*CODECS, REDACTED) else url
+    if plus and name in (*CODECS, REDACTED):
+        return database_url(inside)
+    return url
 
 
 def _file_store(url: str, inner_url: str, codec: Codec, redactor: Redactor | None) -> FileStore:

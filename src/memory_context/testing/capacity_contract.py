@@ -29,29 +29,35 @@ class CapacityContract:
         for number in range(2):
             store.put(ANN, note("12345", "p1"), room=capacity)
             store.put(ANN, note("12345", f"other{number}"), room=capacity)
-        store.put(BOB, replace(note("12345", "p1"), user_id="bob"), room=capacity)
+        bobs = note("12345", "p1", user_id="bob")
+        store.put(BOB, bobs, room=capacity)
         refused = note("6", "p1")
 
         with pytest.raises(TierFullError, match="project") as caught:
             store.put(ANN, refused, room=capacity)
 
         error = caught.value
-        assert (limit, limit, unit) == (error.size, error.limit, error.unit)
+        assert limit == error.size
+        assert limit == error.limit
+        assert unit == error.unit
         assert store.get(ANN, refused.memory_key) is None
-        store.put(ANN, note("without a capacity", "p1"))
+        without_a_capacity = store.put(ANN, refused)
+        assert refused == without_a_capacity
 
     def test_replaced_memory_frees_its_share(self, store: MemoryStore) -> None:
         """A replaced memory, or the same content put again, takes no further capacity."""
         capacity = Capacity(max_chars=10, max_items=1)
-        store.put(ANN, note("1234567890", "p", memory_key="own"), room=capacity)
-        store.put(ANN, note("1234567890", "p", memory_key="own"), room=capacity)
+        for _ in range(2):
+            first = note("1234567890", "p", memory_key="own")
+            store.put(ANN, first, room=capacity)
         other = note("0987654321", "p", memory_key="own")
         changed = store.put(ANN, other, replace=True, room=capacity)
         shorter = replace(changed, content="123", char_count=3)
         shorter = store.put(ANN, shorter, replaces=changed, room=capacity)
 
+        too_long = note("x" * 11, "p", memory_key="own")
         with pytest.raises(TierFullError):
-            store.put(ANN, note("x" * 11, "p", memory_key="own"), replace=True, room=capacity)
+            store.put(ANN, too_long, replace=True, room=capacity)
 
         assert "123" == shorter.content
         assert [shorter] == store.query(ANN)
@@ -60,12 +66,14 @@ class CapacityContract:
         """The least important memories are evicted, oldest first: inactive, but readable."""
         capacity = Capacity(max_items=10, evict=0.2)
         created_at = datetime(2026, 1, 1, tzinfo=UTC)
-        for number, importance in enumerate((0.9, 0.1, 0.5, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5)):
+        importances = (0.9, 0.1, 0.5, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5)
+        for number, importance in enumerate(importances):
             key = f"n{number}"
-            item = note(key, "p", memory_key=key, importance=importance)
-            store.put(ANN, replace(item, created_at=created_at), room=capacity)
+            item = note(key, "p", memory_key=key, importance=importance, created_at=created_at)
+            store.put(ANN, item, room=capacity)
             created_at += timedelta(minutes=1)
-        store.put(ANN, note("the eleventh", "p", importance=0.0), room=capacity)
+        eleventh = note("the eleventh", "p", importance=0.0)
+        store.put(ANN, eleventh, room=capacity)
 
         inactive = store.query(ANN, {"is_active": False})
         assert {"n1", "n3"} == set(keys_of(inactive))
@@ -81,8 +89,9 @@ class CapacityContract:
         capacity = Capacity(max_chars=5, evict=0.1)
         first = store.put(ANN, note("12345", "p"), room=capacity)
 
+        too_long = note("123456", "p")
         with pytest.raises(TierFullError):
-            store.put(ANN, note("123456", "p"), room=capacity)
+            store.put(ANN, too_long, room=capacity)
         assert [first] == store.query(ANN)
 
         second = store.put(ANN, note("54321", "p"), room=capacity)
@@ -90,15 +99,17 @@ class CapacityContract:
 
     def test_capacity_under_threads(self, store: MemoryStore) -> None:
         """Eight threads cannot exceed a capacity together; with eviction all of them get in."""
+        refusing = Capacity(max_chars=50)
+        evicting = Capacity(max_items=5, evict=0.2)
 
         def put(index: int) -> bool:
             """Put one note into each tier; return whether there was room in both."""
             try:
-                store.put(ANN, note("12345", "refusing"), room=Capacity(max_chars=50))
+                store.put(ANN, note("12345", "refusing"), room=refusing)
             except TierFullError:
                 return False
-            evicting = Capacity(max_items=5, evict=0.2)
-            return store.put(ANN, note(f"n{index}", "evicting"), room=evicting).is_active
+            stored = store.put(ANN, note(f"n{index}", "evicting"), room=evicting)
+            return stored.is_active
 
         with ThreadPoolExecutor(8) as pool:
             done = list(pool.map(put, range(40)))

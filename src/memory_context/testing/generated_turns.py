@@ -45,9 +45,8 @@ def without_docks(text: str) -> str:
     return re.sub(r"dock [0-9]+|total", "[redacted]", text)
 
 
-small_texts = st.builds(
-    str.format, st.sampled_from(WORDS), n=st.integers(0, 5), m=st.integers(0, 90)
-)
+numbers = st.integers(0, 5)
+small_texts = st.builds(str.format, st.sampled_from(WORDS), n=numbers, m=st.integers(0, 90))
 
 
 def order_log(number: int, lines: int) -> str:
@@ -61,31 +60,28 @@ def order_table(number: int, rows: int) -> str:
     return json.dumps([{"id": f"order-{number}-{n}", "total": n * 13} for n in range(rows)])
 
 
-numbers = st.integers(0, 5)
 sizes = st.integers(5, 90)
 large_texts = st.builds(order_log, numbers, sizes) | st.builds(order_table, numbers, sizes)
-tool_results = st.lists(
-    st.tuples(
-        st.sampled_from(["read_log", "run", "search_orders"]),
-        st.sampled_from(["today", "order-1-17"]),
-        small_texts | large_texts,
-        st.sampled_from([False, False, False, False, True]),
-    ),
-    min_size=1,
-    max_size=3,
+# A value that is listed several times is generated so many times as often.
+tool_result = st.tuples(
+    st.sampled_from(["read_log", "run", "search_orders"]),
+    st.sampled_from(["today", "order-1-17"]),
+    small_texts | large_texts,
+    st.sampled_from([False, False, False, False, True]),
 )
+tool_results = st.lists(tool_result, min_size=1, max_size=3)
+fold_policies = st.builds(
+    FoldPolicy,
+    threshold=st.sampled_from([50, 200]),
+    fold=st.sampled_from(["at_once", "after_reading"]),
+    preview_tokens=st.sampled_from([0, 60]),
+    counter=st.just(by_length),
+    redact=st.sampled_from([(), (without_docks,)]),
+)
+recall_policies = st.none() | st.builds(RecallPolicy, results=st.booleans())
+limits_in_tokens = st.sampled_from([None, 600, 2000])
 settings_of_hosts = st.builds(
-    ConversationSettings,
-    st.builds(
-        FoldPolicy,
-        threshold=st.sampled_from([50, 200]),
-        fold=st.sampled_from(["at_once", "after_reading"]),
-        preview_tokens=st.sampled_from([0, 60]),
-        counter=st.just(by_length),
-        redact=st.sampled_from([(), (without_docks,)]),
-    ),
-    st.none() | st.builds(RecallPolicy, results=st.booleans()),
-    st.sampled_from([None, 600, 2000]),
+    ConversationSettings, fold_policies, recall_policies, limits_in_tokens
 )
 
 
@@ -94,22 +90,32 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
     """Generate a conversation of up to six turns, and its settings."""
     keeps_notes = draw(st.booleans())
     turns = list[ScriptedTurn]()
-    for number in range(draw(st.integers(1, 6))):
-        source = draw(st.sampled_from(["user", "user", "user", "researcher"]))
-        text = draw(st.one_of(small_texts, small_texts, large_texts))
-        said = [Message("", "user", source, {0: text})]
-        if number == 0 and draw(st.booleans()):
-            said.insert(0, Message("", "system", "system", {0: "Be brief."}))
-        replies = list[ScriptedReply]()
-        for step in range(draw(st.integers(0, 3))):
-            replies.append(draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes)))
-        replies.append(ScriptedReply(draw(small_texts) or "Done."))
-        after_restart = number > 0 and draw(st.integers(0, 3)) == 0
-        fails = draw(st.integers(0, 5)) == 0
-        turns.append(ScriptedTurn(tuple(said), tuple(replies), after_restart, fails))
+    count = draw(st.integers(1, 6))
+    for number in range(count):
+        turns.append(draw(_turns(number, keeps_notes=keeps_notes)))
     settings = draw(settings_of_hosts)
     has_preference = draw(st.booleans())
     return GeneratedConversation(settings, tuple(turns), keeps_notes, has_preference)
+
+
+@st.composite
+def _turns(draw: st.DrawFn, number: int, *, keeps_notes: bool) -> ScriptedTurn:
+    """Generate the turn with this number: a message, up to three replies with calls, and an answer."""
+    source = draw(st.sampled_from(["user", "user", "user", "researcher"]))
+    text = draw(st.one_of(small_texts, small_texts, large_texts))
+    said = [Message("", "user", source, {0: text})]
+    if number == 0 and draw(st.booleans()):
+        instructions = Message("", "system", "system", {0: "Be brief."})
+        said.insert(0, instructions)
+    replies = list[ScriptedReply]()
+    steps = draw(st.integers(0, 3))
+    for step in range(steps):
+        replies.append(draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes)))
+    answer = draw(small_texts) or "Done."
+    replies.append(ScriptedReply(answer))
+    after_restart = number > 0 and draw(st.integers(0, 3)) == 0
+    fails = draw(st.integers(0, 5)) == 0
+    return ScriptedTurn(tuple(said), tuple(replies), after_restart, fails)
 
 
 @st.composite
@@ -125,8 +131,11 @@ def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
             call = FunctionCall(f"call-{name}-{index}", tool, arguments)
             results.append(ScriptedResult(call, text, is_error))
         return ScriptedReply(words, tuple(results))
+    # The first key that a prompt shows: hosts generate different ones, so a script cannot name it.
     given = {"key": "«0»", "lines": "1-3"}
     if kind == SAVE:
         given = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
-    call = FunctionCall(f"call-{name}", kind, json.dumps(given, ensure_ascii=False))
-    return ScriptedReply(words, (ScriptedResult(call, None),))
+    arguments = json.dumps(given, ensure_ascii=False)
+    call = FunctionCall(f"call-{name}", kind, arguments)
+    answered_by_host = ScriptedResult(call, None)
+    return ScriptedReply(words, (answered_by_host,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import pairwise, repeat, zip_longest
 
@@ -128,7 +129,8 @@ async def _prompts(
         for turn in turns:
             if turn.after_restart:
                 await host.restart()
-            store.inject(repeat(Fault.ERROR) if turn.store_fails else ())
+            if turn.store_fails:
+                store.inject(repeat(Fault.ERROR))
             sent = await host.turn(turn.naming(list(numbers)))
             store.inject(())
             # Compacted messages name keys outside of references, so words that are stored keys count too.
@@ -137,13 +139,18 @@ async def _prompts(
                 check_calls(prompt)
                 assert not prompt[-1].is_ours, "the newest message is not the last one"
                 for message in prompt:
-                    keys = stored.union(referenced_keys(message.text))
-                    for word in WORD.findall(message.text):
-                        if word in keys:
-                            numbers.setdefault(word, f"«{len(numbers)}»")
+                    _number_keys(message.text, stored, numbers)
                 prompts.append([_comparable(message, numbers) for message in prompt])
     check_redeemable(numbers, store)
     return prompts
+
+
+def _number_keys(text: str, stored: AbstractSet[str], numbers: dict[str, str]) -> None:
+    """Give each key in *text* that has no number yet the next one."""
+    keys = stored | set(referenced_keys(text))
+    for word in WORD.findall(text):
+        if word in keys:
+            numbers.setdefault(word, f"«{len(numbers)}»")
 
 
 def _comparable(message: Message, numbers: Mapping[str, str]) -> Message:
@@ -180,10 +187,12 @@ def check_stable(
         rewrites: For each prompt, how many rewrites of messages that a model had seen were counted until then.
         notes_may_end: Whether the notes of a run leave the prompts when the run ends.
     """
-    for number, (earlier, later) in enumerate(pairwise(prompts)):
+    for number, (earlier, later) in enumerate(pairwise(prompts), 1):
         is_new_turn = not later[-1].is_result
-        if rewrites[number] == rewrites[number + 1] and not (notes_may_end and is_new_turn):
-            assert earlier == later[: len(earlier)], f"prompt {number + 1} changes what was seen"
+        is_rewritten = rewrites[number] != rewrites[number - 1]
+        if is_rewritten or (notes_may_end and is_new_turn):
+            continue
+        assert earlier == later[: len(earlier)], f"prompt {number} changes what was seen"
 
 
 def check_calls(prompt: Sequence[Message]) -> None:

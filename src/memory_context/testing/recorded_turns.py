@@ -26,14 +26,17 @@ def turns_of(messages: Sequence[Message]) -> list[ScriptedTurn]:
     said = list[Message]()
     replies = list[ScriptedReply]()
     for index, message in enumerate(messages):
+        if message.is_result:
+            continue
         if message.is_reply:
-            replies.append(ScriptedReply(message.text, tuple(_results(messages, index))))
-        elif not message.is_result:
-            if replies:
-                turns.append(_turn(said, replies))
-                said = []
-                replies = []
-            said.append(replace(message, id=""))
+            results = tuple(_results(messages, index))
+            replies.append(ScriptedReply(message.text, results))
+            continue
+        if replies:
+            turns.append(_turn(said, replies))
+            said = []
+            replies = []
+        said.append(replace(message, id=""))
     if replies:
         turns.append(_turn(said, replies))
     return turns
@@ -51,6 +54,7 @@ def _results(messages: Sequence[Message], index: int) -> Iterator[ScriptedResult
     answers = {result.answers: result.text for result in results}
     for number, call in enumerate(messages[index].calls):
         # Normalized, because some frameworks parse arguments and write them again in another form.
-        arguments = json.dumps(json.loads(call.arguments), ensure_ascii=False)
+        parsed = json.loads(call.arguments)
+        arguments = json.dumps(parsed, ensure_ascii=False)
         named = FunctionCall(f"call-{index}-{number}", call.name, arguments)
         yield ScriptedResult(named, answers.get(call.id, ""))

@@ -16,7 +16,12 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.tool_calls_and_answers import MemoryToolError, Verb, answer_limit
+from memory_context.tools.tool_calls_and_answers import (
+    CountsTokens,
+    MemoryToolError,
+    Verb,
+    answer_limit,
+)
 from memory_context.tools.tools_of_an_agent import memory_verbs
 
 
@@ -57,9 +62,11 @@ class ReferenceHost:
             words = {}
             if reply.text or not calls:
                 words = {0: reply.text}
-            await self._take_in([Message("", "assistant", "assistant", words, calls)])
+            said = Message("", "assistant", "assistant", words, calls)
+            await self._take_in([said])
             if reply.results:
-                await self._take_in([self._answer(result) for result in reply.results])
+                results = list(map(self._answer, reply.results))
+                await self._take_in(results)
         self._end_run()
         return prompts
 
@@ -79,7 +86,8 @@ class ReferenceHost:
 
     async def _take_in(self, messages: list[Message]) -> None:
         """Append *messages* that came together, with new ids and their large texts folded."""
-        await self._held.take_in([replace(one, id=new_message_id()) for one in messages])
+        named = [replace(one, id=new_message_id()) for one in messages]
+        await self._held.take_in(named)
 
     def _answer(self, result: ScriptedResult) -> Message:
         text = result.text
@@ -94,7 +102,9 @@ class ReferenceHost:
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
         [verb] = [verb for verb in verbs if verb.name == name]
-        memories = self._notes if verb in NOTE_VERBS else self._held.conversation.manager
+        memories: CountsTokens = self._held.conversation.manager
+        if verb in NOTE_VERBS:
+            memories = self._notes
         most = answer_limit(verb, fold.threshold, fold.page_budget)
         try:
             return verb.called(memories, arguments, most).text, False

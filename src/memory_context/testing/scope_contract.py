@@ -19,10 +19,11 @@ from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, pu
 def check_out_of_reach(store: MemoryStore, scope: Scope, item: MemoryItem) -> None:
     """Check that no verb in *scope* reaches a memory outside of it, by its key or with the record itself."""
     key = item.memory_key
+    ends_now = (item, now())
     assert store.get(scope, key) is None
     assert [] == store.get_many(scope, [key])
     assert 0 == store.touch(scope, [key])
-    assert 0 == store.expire_at(scope, [(item, now())])
+    assert 0 == store.expire_at(scope, [ends_now])
     assert not store.delete(scope, key)
 
 
@@ -42,20 +43,29 @@ class ScopeContract:
         assert 0 == store.count(BOB)
         assert 0 == store.clear(BOB)
         assert store.deletion(BOB, key) is None
-        bobs = store.put(BOB, memory("secret of ann", shared=True, user_id="bob"))
-        assert ("bob", 1) == (bobs.user_id, store.count(BOB))
-        bobs = store.put(BOB, memory("bob's", memory_key=key, user_id="bob"), replace=True)
+
+        same_content = memory("secret of ann", shared=True, user_id="bob")
+        bobs = store.put(BOB, same_content)
+        assert "bob" == bobs.user_id
+        assert 1 == store.count(BOB)
+
+        same_key = memory("bob's", memory_key=key, user_id="bob")
+        bobs = store.put(BOB, same_key, replace=True)
         assert "bob's" == bobs.content
         assert item == store.get(ANN, key)
 
     def test_nothing_is_written_outside_the_scope(self, store: MemoryStore) -> None:
         """A memory of another user or thread than the scope's is neither put nor restored."""
+        anns = memory()
         with pytest.raises(InvalidScopeError):
-            store.put(BOB, memory())
+            store.put(BOB, anns)
         with pytest.raises(InvalidScopeError):
-            store.put(Scope("ann", thread_id="t1"), memory(thread_id="t2"))
+            store.restore(BOB, [anns])
+
+        one_thread = Scope("ann", thread_id="t1")
+        of_another_thread = memory(thread_id="t2")
         with pytest.raises(InvalidScopeError):
-            store.restore(BOB, [memory()])
+            store.put(one_thread, of_another_thread)
         assert [] == list(store.list_all(ANN))
 
     def test_scope_narrows_every_verb(self, store: MemoryStore) -> None:
@@ -80,9 +90,12 @@ class ScopeContract:
 
     def test_places_are_walls(self, store: MemoryStore) -> None:
         """A scope with places sees only those, tiers without an id, and folded outputs."""
-        visible = set[str]()
-        for tier, tier_id in (("run", "r1"), ("global", None), ("detail", None), ("memory", "x")):
-            visible.add(put(store, "the walrus", tier=tier, tier_id=tier_id).memory_key)
+        visible = {
+            put(store, "the walrus", tier="run", tier_id="r1").memory_key,
+            put(store, "the walrus", tier="global").memory_key,
+            put(store, "the walrus", tier="detail").memory_key,
+            put(store, "the walrus", tier="memory", tier_id="x").memory_key,
+        }
         hidden = [
             put(store, "the walrus", tier="run", tier_id="r2"),
             put(store, "the walrus", tier="task", tier_id="r1"),
@@ -96,23 +109,28 @@ class ScopeContract:
         assert 4 == store.count(scope)
         assert 4 == sum(usage.items for usage in store.usage(scope))
         for item in hidden:
-            key = item.memory_key
             check_out_of_reach(store, scope, item)
+            copied = replace(item, id=uuid4())
             with pytest.raises(InvalidScopeError):
-                store.put(scope, replace(item, id=uuid4()), replace=True)
+                store.put(scope, copied, replace=True)
+            moved_in = replace(item, tier="run", tier_id="r1")
             with pytest.raises(RecordChangedError):
-                store.put(scope, replace(item, tier="run", tier_id="r1"), replaces=item)
+                store.put(scope, moved_in, replaces=item)
+            same_key = memory("a yak", memory_key=item.memory_key, tier="global")
             with pytest.raises(KeyExistsError):
-                store.put(scope, memory("a yak", memory_key=key, tier="global"), replace=True)
+                store.put(scope, same_key, replace=True)
+
         store.clear(scope)
-        assert {item.id for item in hidden} == {item.id for item in store.list_all(ANN)}
+        left = store.list_all(ANN)
+        assert {item.id for item in hidden} == {item.id for item in left}
 
     def test_users(self, store: MemoryStore) -> None:
         """An administrator sees the users who have memories or deletions."""
         assert isinstance(store, Administration)
         assert [] == store.users()
+        deleted_at = datetime(2020, 1, 1, tzinfo=UTC)
         store.put(BOB, memory(user_id="bob"))
-        store.restore(ANN, [Deletion("k", datetime(2020, 1, 1, tzinfo=UTC), "")])
+        store.restore(ANN, [Deletion("k", deleted_at, "")])
         store.put(Scope("c"), memory(user_id="c"))
 
         assert ["ann", "bob", "c"] == store.users()

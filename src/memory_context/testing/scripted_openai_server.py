@@ -56,10 +56,11 @@ class ScriptedProvider(ThreadingHTTPServer):
         if self.is_strict:
             for tool in request.get("tools", ()):
                 problem = problem or problem_of_strict_tool(tool)
-        if problem is None:
-            return {"role": "assistant", "content": None, **self.script.pop(0)}
-        self.refused.append(problem)
-        return None
+        if problem:
+            self.refused.append(problem)
+            return None
+        message = self.script.pop(0)
+        return {"role": "assistant", "content": None, **message}
 
 
 def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 - whatever a tool takes
@@ -126,19 +127,20 @@ class _Completions(BaseHTTPRequestHandler):
         message = self.server.answer(request)
         if message is None:
             error = {"message": self.server.refused[-1]}
-            self._send(400, "application/json", json.dumps({"error": error}))
-            return
-        if request.get("stream"):
+            self._send_json(400, {"error": error})
+        elif request.get("stream"):
             chunks = map(json.dumps, _chunks(message, model))
-            events = "".join(f"data: {data}\n\n" for data in (*chunks, "[DONE]"))
-            self._send(200, "text/event-stream", events)
-            return
-        choice = {"index": 0, "message": message, "finish_reason": _reason(message)}
-        answer = _completion("chat.completion", model, choice)
-        self._send(200, "application/json", json.dumps(answer))
+            events = [f"data: {data}\n\n" for data in (*chunks, "[DONE]")]
+            self._send(200, "text/event-stream", "".join(events))
+        else:
+            choice = {"index": 0, "message": message, "finish_reason": _reason(message)}
+            self._send_json(200, _completion("chat.completion", model, choice))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
         """Print nothing."""
+
+    def _send_json(self, status: int, value: Wire) -> None:
+        self._send(status, "application/json", json.dumps(value))
 
     def _send(self, status: int, kind: str, text: str) -> None:
         data = text.encode()

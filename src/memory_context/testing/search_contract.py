@@ -44,7 +44,8 @@ class SearchContract:
 
         best, second = store.search(ANN, "Why is the DISK of worker-7 full?")
 
-        assert ("a", "b") == (best.memory_key, second.memory_key)
+        assert "a" == best.memory_key
+        assert "b" == second.memory_key
         assert best.match
         assert second.match
         assert best.match.score > second.match.score
@@ -57,39 +58,47 @@ class SearchContract:
             put(store, content, memory_key=key)
 
         for key, _, query in FINDABLE:
-            assert [key] == keys_of(store.search(ANN, query)), query
+            hits = store.search(ANN, query)
+            assert [key] == keys_of(hits), query
 
     def test_long_query(self, store: MemoryStore) -> None:
         """A query may be ten kilobytes of a log; the memory that holds those lines comes first."""
-        lines = [
-            f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}" for i in range(400)
-        ]
+        lines = list[str]()
+        for step in range(400):
+            # Multiplied by a large prime, so that neighbouring lines have different words.
+            part = step * 7919
+            lines.append(f"2026-01-01 step {step}: part-{part} handled by worker-{step % 97}")
+        first_half = "\n".join(lines[:200])
         second_half = "\n".join(lines[200:])
-        put(store, "\n".join(lines[:200]), memory_key="a")
+        put(store, first_half, memory_key="a")
         put(store, second_half, memory_key="b")
 
-        assert "b" == store.search(ANN, second_half)[0].memory_key
+        best = store.search(ANN, second_half)[0]
+        assert "b" == best.memory_key
 
     def test_rare_words_count_more(self, store: MemoryStore) -> None:
         """Many common words do not outweigh a rare one."""
         common = [memory(f"the server handled request {index}") for index in range(30)]
-        store.restore(ANN, [*common, memory("zeppelin", memory_key="z")])
+        rare = memory("zeppelin", memory_key="z")
+        store.restore(ANN, [*common, rare])
 
-        assert "z" == store.search(ANN, "did the server see a zeppelin?")[0].memory_key
+        best = store.search(ANN, "did the server see a zeppelin?")[0]
+        assert "z" == best.memory_key
 
     def test_found_by_description(self, store: MemoryStore) -> None:
         """Key, summary, category and tags find a memory."""
-        item = memory(
+        put(
+            store,
             b"\0",
             memory_key="blob_77",
             summary="nightly backup",
             category="ops/restic",
             tags=("purple",),
         )
-        store.put(ANN, item)
 
         for query in ("blob_77", "backups", "restic", "purple"):
-            assert ["blob_77"] == keys_of(store.search(ANN, query)), query
+            hits = store.search(ANN, query)
+            assert ["blob_77"] == keys_of(hits), query
 
     def test_secrets_are_masked(self, store: MemoryStore) -> None:
         """A secret is found by its description, never by its content, which is not shown."""
@@ -126,9 +135,11 @@ class SearchContract:
     def test_search_without_words(self, store: MemoryStore) -> None:
         """A search without words returns the newest memories first."""
         for year in (2024, 2026, 2025):
-            put(store, memory_key=f"k{year}", created_at=datetime(year, 1, 1, tzinfo=UTC))
+            new_year = datetime(year, 1, 1, tzinfo=UTC)
+            put(store, memory_key=f"k{year}", created_at=new_year)
 
-        assert ["k2026", "k2025"] == keys_of(store.search(ANN, " ", limit=2))
+        hits = store.search(ANN, " ", limit=2)
+        assert ["k2026", "k2025"] == keys_of(hits)
 
     def test_any_query_is_legal(self, store: MemoryStore) -> None:
         """Operators, quotes, wildcards and broken text are ordinary words."""

@@ -78,6 +78,7 @@ class MemoryStoreContract(
     def test_times_are_utc(self, store: MemoryStore) -> None:
         """A time of any zone comes back as the same moment in UTC, or as the last moment that UTC can express."""
         west = timezone(timedelta(hours=-7))
+        east = timezone(timedelta(hours=7))
         moment = datetime(2026, 3, 1, 12, tzinfo=west)
         beyond = datetime.max.replace(tzinfo=west)
         for given, expected in (
@@ -87,10 +88,12 @@ class MemoryStoreContract(
             key = put(store, expires_at=given).memory_key
             expires_at = stored(store, key).expires_at
             assert expires_at is not None
-            assert (expected, UTC) == (expires_at, expires_at.tzinfo)
+            assert expected == expires_at
+            assert expires_at.tzinfo is UTC
 
-        before = datetime.min.replace(tzinfo=timezone(timedelta(hours=7)))
-        assert 2 == store.count(ANN, {"created_at": {"$gt": before, "$lt": beyond}})
+        before = datetime.min.replace(tzinfo=east)
+        always = {"$gt": before, "$lt": beyond}
+        assert 2 == store.count(ANN, {"created_at": always})
 
     def test_get_many_keeps_order(self, store: MemoryStore) -> None:
         """Any number of keys is read, in their order and once each; unknown keys are left out."""
@@ -144,45 +147,52 @@ class MemoryStoreContract(
         with pytest.raises(KeyExistsError, match="mine"):
             put(store, "two", memory_key="mine")
         with pytest.raises(KeyExistsError):
-            store.put(ANN, replace(memory("two", memory_key="mine"), id=first.id))
+            put(store, "two", memory_key="mine", id=first.id)
 
         assert 1 == store.count(ANN)
 
     def test_ids_are_unique(self, store: MemoryStore) -> None:
         """A new memory cannot have the id of another one of its user."""
         item = put(store, memory_key="k")
+        same_id = replace(item, memory_key="l")
 
         with pytest.raises(KeyExistsError, match=str(item.id)):
-            store.put(ANN, replace(item, memory_key="l"))
+            store.put(ANN, same_id)
 
     def test_an_id_tells_nothing_of_others(self, store: MemoryStore) -> None:
         """Two users may have memories under the same id; neither sees, changes or deletes the other's."""
+        eve = Scope("eve")
         hers = put(store, "a dog", memory_key="k", shared=True)
         his = replace(hers, user_id="bob", content="a cat", memory_key="l", identity=None)
+        eves = replace(his, user_id="eve")
 
         assert his == store.put(BOB, his)
         moved = replace(his, category="pets")
-        assert moved.category == store.put(BOB, moved, replace=True).category
-        assert Restored(written=1) == store.restore(Scope("eve"), [replace(his, user_id="eve")])
+        changed = store.put(BOB, moved, replace=True)
+        assert "pets" == changed.category
+        assert Restored(written=1) == store.restore(eve, [eves])
         store.touch(BOB, ["l"])
-        found = {user: store.search(Scope(user), "dog cat") for user in ("ann", "bob", "eve")}
 
-        assert {"ann": ["k"], "bob": ["l"], "eve": ["l"]} == {
-            user: keys_of(items) for user, items in found.items()
-        }
+        for scope, keys in ((ANN, ["k"]), (BOB, ["l"]), (eve, ["l"])):
+            hits = store.search(scope, "dog cat")
+            assert keys == keys_of(hits), scope
         assert store.delete(BOB, "l")
         assert hers == store.get(ANN, "k")
-        assert [hers] == [replace(item, match=None) for item in store.search(ANN, "dog")]
-        assert 1 == store.count(Scope("eve"))
+        [hit] = store.search(ANN, "dog")
+        assert hers == replace(hit, match=None)
+        assert 1 == store.count(eve)
 
     def test_replace(self, store: MemoryStore) -> None:
         """With *replace* the key holds the new content, in the same record."""
         old = put(store, "one", memory_key="mine")
+        other = memory("two", memory_key="mine")
 
-        new = store.put(ANN, memory("two", memory_key="mine"), replace=True)
+        new = store.put(ANN, other, replace=True)
 
         assert new == store.get(ANN, "mine")
-        assert ("two", old.id, old.created_at) == (new.content, new.id, new.created_at)
+        assert "two" == new.content
+        assert old.id == new.id
+        assert old.created_at == new.created_at
 
     def test_replace_of_the_same_record(self, store: MemoryStore) -> None:
         """With *replace* a record put again is changed in place, even under a generated key."""
@@ -192,7 +202,8 @@ class MemoryStoreContract(
         new = store.put(ANN, changed, replace=True)
 
         assert new == store.get(ANN, item.memory_key)
-        assert (0, {"into": "x"}) == (store.count(ANN), new.content_metadata)
+        assert {"into": "x"} == new.content_metadata
+        assert 0 == store.count(ANN)
 
     def test_replaces(self, store: MemoryStore) -> None:
         """A record may replace the one that was read, keeping id, key and time, and no other."""
@@ -202,11 +213,15 @@ class MemoryStoreContract(
         new = store.put(ANN, moved, replaces=old)
 
         assert new == store.get(ANN, old.memory_key)
-        assert (old.id, old.created_at) == (new.id, new.created_at)
-        assert ("project", 0.9) == (new.tier, new.importance)
-        assert [new.id] == [hit.id for hit in store.search(ANN, "log")]
+        assert old.id == new.id
+        assert old.created_at == new.created_at
+        assert "project" == new.tier
+        assert 0.9 == new.importance
+        [hit] = store.search(ANN, "log")
+        assert new.id == hit.id
         store.delete(ANN, new.memory_key)
-        for gone in (old, new, memory("never put")):
+        never_put = memory()
+        for gone in (old, new, never_put):
             with pytest.raises(RecordChangedError):
                 store.put(ANN, gone, replaces=gone)
         assert 0 == store.count(ANN)
@@ -215,13 +230,15 @@ class MemoryStoreContract(
         """A record that was changed since the caller saw it is neither deleted nor evicted."""
         for soft in (True, False):
             old = put(store, "log")
-            later = replace(old, importance=0.9, updated_at=old.updated_at + timedelta(seconds=1))
-            new = store.put(ANN, later, replaces=old)
+            key = old.memory_key
+            a_second_later = old.updated_at + timedelta(seconds=1)
+            changed = replace(old, importance=0.9, updated_at=a_second_later)
+            new = store.put(ANN, changed, replaces=old)
 
-            assert not store.delete(ANN, old.memory_key, soft=soft, seen=old.updated_at)
-            assert new == store.get(ANN, old.memory_key)
+            assert not store.delete(ANN, key, soft=soft, seen=old.updated_at)
+            assert new == store.get(ANN, key)
             assert 1 == store.count(ANN)
-            assert store.delete(ANN, old.memory_key, soft=soft, seen=new.updated_at)
+            assert store.delete(ANN, key, soft=soft, seen=new.updated_at)
             assert 0 == store.count(ANN)
 
     def test_sum(self, store: MemoryStore) -> None:
@@ -251,15 +268,18 @@ class MemoryStoreContract(
 
         usages = store.usage(ANN)
 
+        counted = [(usage.tier, usage.category, usage.items, usage.chars) for usage in usages]
         assert [
             ("global", "b", 1, 3),
             ("task", None, 1, 2),
             ("task", "a/c", 1, 3),
             ("task", "b", 2, 1),
-        ] == [(usage.tier, usage.category, usage.items, usage.chars) for usage in usages]
+        ] == counted
         assert all(usage.bytes > 0 for usage in usages)
-        [task] = store.usage(Scope("ann", tier="task"), {"category": "a/c"})
-        assert ("task", "a/c") == (task.tier, task.category)
+        task = Scope("ann", tier="task")
+        [usage] = store.usage(task, {"category": "a/c"})
+        assert "task" == usage.tier
+        assert "a/c" == usage.category
 
     def test_delete(self, store: MemoryStore) -> None:
         """A deleted memory is gone, and its key says when and why it was deleted last, until it is used again."""
@@ -273,7 +293,8 @@ class MemoryStoreContract(
         assert store.get(ANN, "k") is None
         deletion = store.deletion(ANN, "k")
         assert deletion is not None
-        assert ("second", "k") == (deletion.reason, deletion.memory_key)
+        assert "k" == deletion.memory_key
+        assert "second" == deletion.reason
         assert deletion.deleted_at.tzinfo is UTC
         assert before <= deletion.deleted_at <= now()
 
@@ -289,7 +310,8 @@ class MemoryStoreContract(
     def test_touch(self, store: MemoryStore) -> None:
         """Reads are counted, and nothing else of the record changes."""
         item = put(store)
-        assert (None, 0) == (item.accessed_at, item.access_count)
+        assert item.accessed_at is None
+        assert 0 == item.access_count
         before = now()
 
         for _ in range(2):
@@ -298,21 +320,24 @@ class MemoryStoreContract(
         touched = stored(store, item.memory_key)
         assert touched.accessed_at is not None
         assert before <= touched.accessed_at <= now()
-        assert replace(item, access_count=2, accessed_at=touched.accessed_at) == touched
+        read_twice = replace(item, access_count=2, accessed_at=touched.accessed_at)
+        assert read_twice == touched
 
     def test_expire_at(self, store: MemoryStore) -> None:
         """Memories get another end, and nothing else of them changes; those put again since are not changed."""
-        endless, ends, again = [
-            put(store, f"{n}", expires_at=now() if n else None) for n in range(3)
-        ]
+        endless = put(store, "endless")
+        ends = put(store, "ends", expires_at=now())
+        again = put(store, "again", expires_at=now())
         newer = store.put(ANN, again, replaces=again)
+        unknown = memory("unknown")
         end = now() + timedelta(days=1)
 
-        items = (endless, ends, again, memory("unknown"))
-        assert 2 == store.expire_at(ANN, [(item, end) for item in items])
+        ending = [(item, end) for item in (endless, ends, again, unknown)]
+        assert 2 == store.expire_at(ANN, ending)
 
         for item in (endless, ends):
-            assert replace(item, expires_at=end) == stored(store, item.memory_key)
+            changed = replace(item, expires_at=end)
+            assert changed == stored(store, item.memory_key)
         assert newer == stored(store, again.memory_key)
         assert 0 == store.expire_at(ANN, [])
 
@@ -325,10 +350,10 @@ class MemoryStoreContract(
             keys = list[str]()
             start.wait()
             for index in range(5):
-                shared = memory(f"shared {index}", shared=True, source=f"tool{thread}")
-                keys.append(store.put(ANN, shared).memory_key)
+                shared = put(store, f"shared {index}", shared=True, source=f"tool{thread}")
+                keys.append(shared.memory_key)
                 own = put(store, f"{thread} {index}")
-                assert store.get(ANN, own.memory_key) == own
+                assert own == store.get(ANN, own.memory_key)
                 store.touch(ANN, [own.memory_key])
             return keys
 
@@ -336,7 +361,9 @@ class MemoryStoreContract(
             [keys, *others] = pool.map(work, range(8))
 
         assert [keys] * 7 == others
-        assert 5 + 8 * 5 == store.count(ANN)
+        shared_by_all = 5
+        of_each_thread = 5
+        assert shared_by_all + 8 * of_each_thread == store.count(ANN)
 
     def test_closed_store_opens_again(self, store: MemoryStore) -> None:
         """A store may be closed twice, and used again."""

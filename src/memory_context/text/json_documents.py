@@ -9,25 +9,30 @@ from itertools import islice
 from typing import Any, cast
 
 from memory_context.text.lines import lines_of
-from memory_context.text.python_literals import begins_value, is_list, is_object, parse_literal
+from memory_context.text.python_literals import (
+    begins_value,
+    is_list,
+    is_object,
+    only_objects_in,
+    parse_literal,
+)
 
 NOTHING = object()
 
 
 def documents(text: str) -> list[Any]:
-    """Return the values of `text`, the outermost first: its value, or the list of its JSON lines; then those in it.
+    """Return the values of `text`, the outermost first: its value, or the list of its JSON values; then those in it.
 
-    The values in it are those of the texts of an MCP result. Empty if the text holds no value.
+    Several JSON values are JSON lines, or objects in sequence. The values in it are those of the texts of an MCP result.
+    Empty if the text holds no value.
     """
     value = NOTHING if is_json_lines(text) else parse(text)
     if value is NOTHING:
         try:
-            lines = list(records(text))
+            values = list(records(text))
         except (ValueError, RecursionError):
-            return []
-        if lines:
-            return [lines]
-        return []
+            values = only_objects_in(text)
+        return [values] if values else []
     inside = map(parse, wrapped(value))
     return [value, *(document for document in inside if document is not NOTHING)]
 

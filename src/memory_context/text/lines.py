@@ -12,8 +12,8 @@ BYTE_ORDER_MARK = "\ufeff"
 
 def as_on_terminal(text: str) -> str:
     """Return *text* without what a terminal would overwrite, as it does in a progress bar; it has as many lines."""
-    # Of old Macs, all lines end with a carriage return.
-    if "\r" not in text or "\n" not in text:
+    # Of old Macs, all lines end with a carriage return. A line feed at the end is that of who printed the text.
+    if "\r" not in text or "\n" not in text.strip():
         return text
     shown = list[str]()
     for line in text.split("\n"):

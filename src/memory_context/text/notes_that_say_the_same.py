@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain
 
 from memory_context.text.words_and_names import names
 
@@ -28,13 +27,19 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 
     Broder, "On the resemblance and containment of documents" (1997).
     """
-    return runs(text, SHINGLE) or frozenset((tuple(_WORD.findall(text.lower())),))
+    of_three = runs(text, SHINGLE)
+    if of_three:
+        return of_three
+    words = _WORD.findall(text.lower())
+    return frozenset([tuple(words)])
 
 
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
     """Return every `length` consecutive words, in lower case."""
     words = _WORD.findall(text.lower())
-    return frozenset(zip(*(words[start:] for start in range(length)), strict=False))
+    # The first run has the first word of each, the second one the second of each, and so on.
+    shifted = [words[start:] for start in range(length)]
+    return frozenset(zip(*shifted, strict=False))
 
 
 def resemblance(one: AbstractSet[object], other: AbstractSet[object]) -> float:
@@ -52,9 +57,12 @@ def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]
     found = list[list[int]]()
     groups_led_by = dict[object, list[int]]()
     for index, elements in enumerate(sets):
-        candidates = chain.from_iterable(groups_led_by.get(element, ()) for element in elements)
-        for group in sorted(set(candidates)):
-            if resemblance(elements, sets[found[group][0]]) >= least:
+        candidates = set[int]()
+        for element in elements:
+            candidates.update(groups_led_by.get(element, ()))
+        for group in sorted(candidates):
+            leader = sets[found[group][0]]
+            if resemblance(elements, leader) >= least:
                 found[group].append(index)
                 break
         else:
@@ -79,7 +87,8 @@ def merged(texts: Sequence[str]) -> str:
             continue
         known = list(lines)
         for line in new_lines:
-            if not line.words or any(other.covers(line) for other in known):
+            is_known = any(other.covers(line) for other in known)
+            if is_known or not line.words:
                 continue
             for index, other in enumerate(known):
                 if line.replaces(other):

@@ -96,20 +96,23 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     An object's repr, such as ``Order(id=7, total=Decimal('1.50'))``, becomes a dict of its fields; amounts and times in
     it become texts. No code is run. JSON above 5 MB and a repr above 1 MB are not read.
     """
-    if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
+    if len(text) > PARSED_AT_MOST or not _may_be_value(text):
         return None
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         text = _with_values_of_members(text)
-        if len(text) > REPR_AT_MOST:
-            return None
-        if not _has_literals_alone(text):
-            return None
-        value = _evaluate(text)
-        if is_object(value) or is_list(value):
-            return value
+    if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
         return None
+    value = _evaluate(text)
+    if is_object(value) or is_list(value):
+        return value
+    return None
+
+
+def _may_be_value(text: str) -> bool:
+    """Return whether `text` begins and ends like a list or an object."""
+    return begins_value(text) and text.endswith(("]", "}", ")"))
 
 
 def is_literal(text: str) -> bool:
@@ -118,7 +121,7 @@ def is_literal(text: str) -> bool:
     This is a quick check: the text is not parsed.
     """
     text = text.strip()
-    if len(text) > REPR_AT_MOST or not begins_value(text) or text[-1] not in "]})":
+    if len(text) > REPR_AT_MOST or not _may_be_value(text):
         return False
     plain = _with_values_of_members(text)
     return _has_literals_alone(plain) and _closed(text) == text
@@ -153,6 +156,12 @@ def objects_in(text: str) -> tuple[list[JsonObject], int]:
             break
         objects.append(value)
     return objects, end
+
+
+def only_objects_in(text: str) -> list[JsonObject]:
+    """Return the JSON objects in sequence of which `text` consists; empty if something follows them."""
+    objects, end = objects_in(text)
+    return [] if text[end:].strip() else objects
 
 
 def _with_values_of_members(text: str) -> str:
@@ -238,7 +247,9 @@ def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duratio
         case ast.Call(function, arguments, keywords):
             made_by: Any = _TIMES[ast.unparse(function)]
             given = [_time_of(argument) for argument in arguments]
-            named = {keyword.arg or "": _time_of(keyword.value) for keyword in keywords}
+            named = dict[str, Any]()
+            for keyword in keywords:
+                named[keyword.arg or ""] = _time_of(keyword.value)
             return made_by(*given, **named)
         case _:
             raise ValueError
@@ -266,11 +277,12 @@ def _closed(text: str) -> str:
         elif mark in ("'", '"'):
             start = match.start()
             before = text[:start].rstrip()
-            if not before.endswith((":", "=")) and waiting[-1:] != ["]"]:
+            is_item = waiting[-1:] == ["]"]
+            if not is_item and not before.endswith((":", "=")):
                 break  # it is a key
             body = _WHOLE_ESCAPES.match(text, start + 1)
-            closed = text[: body.end() if body else start + 1] + mark
-            return closed + "".join(reversed(waiting))
+            end = body.end() if body else start + 1
+            return text[:end] + mark + "".join(reversed(waiting))
         else:
             continue
         depth = len(waiting)

@@ -8,18 +8,20 @@ from memory_context.sentences_models_read import AND_MORE
 
 MOST_NAMES = 20
 LONGEST_NAME = 40
+# A name that a query must spell is of no use if it is cut: the columns of a survey are whole questions.
+LONGEST_COLUMN = 120
 
 
-def listed(names: Iterable[object]) -> str:
-    """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
+def listed(names: Iterable[object], longest: int = LONGEST_NAME) -> str:
+    """Return `names` joined with commas: 20 at most, each cut to the *longest* length."""
     texts = list(map(str, names))
-    sentence = ", ".join(map(_cut, texts[:MOST_NAMES]))
+    sentence = ", ".join(_cut(text, longest) for text in texts[:MOST_NAMES])
     if len(texts) > MOST_NAMES:
         sentence += " " + AND_MORE.format(count=len(texts) - MOST_NAMES)
     return sentence
 
 
-def _cut(name: str) -> str:
-    if len(name) <= LONGEST_NAME:
+def _cut(name: str, longest: int) -> str:
+    if len(name) <= longest:
         return name
-    return f"{name[:LONGEST_NAME]}…"
+    return f"{name[:longest]}…"

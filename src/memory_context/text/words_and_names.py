@@ -21,8 +21,10 @@ _UNSPACED = (
 # A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
 # more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters. It begins at the
 # first backslash of a run, so that a run is read once.
-ESCAPED = r"(?<!\\)\\++u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
-_ESCAPED = re.compile(ESCAPED)
+ESCAPED = r"\\(?<!\\\\)\\*+u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
+# Markdown and LaTeX escape the underscores of a name.
+_ESCAPED_UNDERSCORE = "\\_"
+_ESCAPED = re.compile(rf"{ESCAPED}|\\(?<=\w\\)_")
 UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
@@ -34,14 +36,16 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
+# The letter of a line break or tab that is escaped, as in JSON; not that of a folder ("C:\new_folder").
+_IN_BREAK = r"(?<=\\)(?<!\b[A-Za-z]:\\)[nrt]"
 # A name has at least four characters, and among them a digit, one of _/@#, a dot inside, or a capital after a small
 # letter. This sign is looked for in the first 64 characters only, otherwise `a:a:a:…` would take quadratic time. After
 # the name there may be the end of a quoted key, as in JSON; the quote may be escaped.
 NAME = re.compile(
-    r"""
-    (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])
-    (?=[A-Za-z:-]{0,64}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
-    (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{2,}[A-Za-z0-9_\#@])
+    rf"""
+    (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])(?:{_IN_BREAK}|(?!{_IN_BREAK}))
+    (?=[A-Za-z:-]{{0,64}}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
+    (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{{2,}}[A-Za-z0-9_\#@])
     (?P<key>\\*["']\s*:)?
     """,
     re.VERBOSE,
@@ -76,8 +80,14 @@ def words_in(compound: str) -> list[str]:
 
 
 def unescaped(text: str) -> str:
-    r"""Return *text* with the letters that JSON has escaped, such as ``\u00df``, as themselves."""
-    return _ESCAPED.sub(lambda match: chr(int(match[0][-4:], 16)), text)
+    r"""Return *text* with the letters that JSON has escaped, such as ``\u00df``, as themselves, and ``\_`` as ``_``."""
+    return _ESCAPED.sub(_plain, text)
+
+
+def _plain(escaped: re.Match[str]) -> str:
+    if escaped[0] == _ESCAPED_UNDERSCORE:
+        return "_"
+    return chr(int(escaped[0][-4:], 16))
 
 
 def is_pair(word: str) -> bool:
@@ -95,9 +105,11 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
     ends = list[int]()
     longer = [0]
     for match in _ESCAPED.finditer(text):
-        ends.append(match.start() - longer[-1] + 1)
-        longer.append(longer[-1] + len(match[0]) - 1)
-    text = unescaped(text) if ends else text
+        so_far = longer[-1]
+        ends.append(match.start() - so_far + 1)
+        longer.append(so_far + len(match[0]) - 1)
+    if ends:
+        text = unescaped(text)
     lower = text.lower()
     for word in words:
         if len(lower) == len(text):
@@ -117,9 +129,9 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
 def _without_longer_numbers(text: str, length: int, places: Iterable[int]) -> Iterator[int]:
     """Yield those of *places* at which no number goes on before or after a word of this *length*."""
     for place in places:
-        if _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length):
-            continue
-        yield place
+        goes_on = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
+        if not goes_on:
+            yield place
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -34,23 +34,27 @@ class AskArgs(LenientArgs):
     @property
     def keys(self) -> list[str]:
         """Return the keys as a list."""
-        return self.key.split(",") if self.key else []
+        if not self.key:
+            return []
+        return self.key.split(",")
 
 
 def _ask(reader: MemoryReader, args: AskArgs, max_tokens: int) -> ToolAnswer:
     answer = reader.ask(args.keys, args.question)
+    keys = tuple(args.keys)
+    count = reader.counter.count
     facts = told_cost(answer)
     if not answer.text:
-        return ToolAnswer(prompts.ASK_NOTHING.format(facts=facts), tuple(args.keys))
+        return ToolAnswer(prompts.ASK_NOTHING.format(facts=facts), keys)
+    budget = max_tokens - count(facts) - 1
+    # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
+    text = truncated(answer.text, budget * 2 // 3, count)
     quoted = [
         prompts.ASK_QUOTATION.format(key=one.key, line=one.line, text=one.text)
         for one in answer.quotations
     ]
-    budget = max_tokens - reader.counter.count(facts) - 1
-    # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
-    text = truncated(answer.text, budget * 2 // 3, reader.counter.count)
-    shown = truncated("\n".join([text, *quoted]), budget, reader.counter.count)
-    return ToolAnswer(f"{shown}\n{facts}", tuple(args.keys))
+    shown = truncated("\n".join([text, *quoted]), budget, count)
+    return ToolAnswer(f"{shown}\n{facts}", keys)
 
 
 ASKING = Verb(ASK, prompts.ASK_TOOL, AskArgs, _ask)

@@ -58,6 +58,7 @@ class FileArgs(LenientArgs):
     @classmethod
     def _plain_range(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, str):
+            # The hyphen of "5-9" is no sign.
             numbers = re.findall(r"(?<!\d)-?\d+", value)
             if value.rstrip(" ]").endswith("-"):
                 numbers.append("-1")  # "5-" means from line 5 to the end
@@ -67,9 +68,10 @@ class FileArgs(LenientArgs):
     @property
     def lines(self) -> tuple[int, int] | None:
         """Return the first and the last line of the range; None for all lines."""
-        if self.view_range:
-            return (self.view_range[0], self.view_range[-1])
-        return None
+        if not self.view_range:
+            return None
+        # Of a single number, both.
+        return self.view_range[0], self.view_range[-1]
 
     def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
         """Return the argument `name`, or raise MemoryToolError if it is missing."""
@@ -111,11 +113,13 @@ def _run(files: AgentFiles, args: FileArgs, max_tokens: int) -> ToolAnswer:
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
+    command = _COMMANDS[args.command]
     try:
-        return ToolAnswer(_COMMANDS[args.command](files, args, max_tokens))
+        return ToolAnswer(command(files, args, max_tokens))
     except AgentMemoryError as error:
         advice = _advice(error, _shown(path or ""))
-        raise MemoryToolError(truncated(advice, max_tokens, files.counter.count)) from None
+        message = truncated(advice, max_tokens, files.counter.count)
+        raise MemoryToolError(message) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:
@@ -161,9 +165,11 @@ def _shown(path: str) -> str:
 def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
     path = _relative(args.path or ROOT).rstrip("/")
     entries = files.service.list(files.agent_instance_id, path)
-    path = "/".join(path_parts(path)) if path else path
-    is_file = [entry.path for entry in entries if not entry.is_folder] == [path]
-    if is_file:
+    if path:
+        path = "/".join(path_parts(path))
+    # The list of a file has that file alone.
+    listed_files = [entry.path for entry in entries if not entry.is_folder]
+    if listed_files == [path]:
         return _view_file(files, args, path, max_tokens)
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
@@ -204,9 +210,11 @@ def _page(
     count = files.counter.count
     further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
     frame = said(first=first, last=first + text.count("\n"), text=further)
-    page = next_page(text, offset, len(text), max_tokens - count(frame) - SLACK, count)
+    room = max_tokens - count(frame) - SLACK
+    page = next_page(text, offset, len(text), room, count)
     shown = text[page.start : page.end].rstrip("\n")
-    answer = said(first=first + page.first - 1, last=first + page.last - 1, text=shown)
+    before = first - 1
+    answer = said(first=before + page.first, last=before + page.last, text=shown)
     if page.end < len(text):
         answer += "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
     return answer
@@ -230,8 +238,10 @@ def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
     path = args.path_inside()
     line = args.needed("insert_line")
     # Some models give the text under the name of the argument of str_replace.
-    is_misnamed = args.insert_text is None and args.new_str
-    text = args.needed("new_str" if is_misnamed else "insert_text")
+    name = "insert_text"
+    if args.insert_text is None and args.new_str:
+        name = "new_str"
+    text = args.needed(name)
     files.service.insert(files.agent_instance_id, path, line, text)
     return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
 
@@ -243,8 +253,10 @@ def _delete(files: AgentFiles, args: FileArgs, _: int) -> str:
 
 
 def _rename(files: AgentFiles, args: FileArgs, _: int) -> str:
-    is_misnamed = args.old_path is None and args.path
-    old = args.path_inside("path" if is_misnamed else "old_path").rstrip("/")
+    name = "old_path"
+    if args.old_path is None and args.path:
+        name = "path"
+    old = args.path_inside(name).rstrip("/")
     new = args.path_inside("new_path").rstrip("/")
     files.service.rename(files.agent_instance_id, old, new)
     return prompts.FILES_RENAMED.format(old=_shown(old), new=_shown(new))

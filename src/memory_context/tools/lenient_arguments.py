@@ -57,21 +57,27 @@ def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     if not isinstance(value, str):
         return value
     bare = value.strip(_AROUND_A_KEY)
-    return key_in(f"[{bare}]" if bare.startswith("MemoryRef:") else value).strip(_AROUND_A_KEY)
+    # Without its own brackets, which stand among the signs around a key, it is no reference.
+    if bare.startswith("MemoryRef:"):
+        value = f"[{bare}]"
+    return key_in(value).strip(_AROUND_A_KEY)
 
 
 def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
     """Return a range of lines in the form of `parse_ranges`, also from 120, [120, 180] or "L120 to L180"."""
     if isinstance(value, list | tuple):
         parts = [str(part) for part in cast("Sequence[Any]", value)]
-        is_range = len(parts) == 2 and all(part.isdigit() for part in parts)
-        value = ("-" if is_range else ",").join(parts)
-    text = "" if value is None else str(value).strip().lower()
+        separator = ","
+        if len(parts) == 2 and all(part.isdigit() for part in parts):
+            separator = "-"
+        value = separator.join(parts)
+    text = str(value).strip().lower()
     if text in ("all", "none", "null"):
         return ""
-    # Models sometimes count lines from 0, so line 0 becomes 1.
     if match := _TWO_LINES.fullmatch(text):
-        return f"{max(1, int(match[1]))}-{match[2]}"
+        # Models sometimes count lines from 0, so line 0 becomes 1.
+        first = max(1, int(match[1]))
+        return f"{first}-{match[2]}"
     return _LINES_WORD.sub("", text)
 
 
@@ -92,8 +98,10 @@ def as_moment(text: str, *, end: bool = False) -> datetime | None:
         raise ValueError(prompts.NO_MOMENT) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    is_whole_day = end and len(text) == len("2026-01-31")
-    return in_utc(moment, timedelta(days=is_whole_day))
+    later = timedelta()
+    if end and len(text) == len("2026-01-31"):
+        later = timedelta(days=1)
+    return in_utc(moment, later)
 
 
 def as_tier(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
@@ -107,7 +115,8 @@ def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return words that are separated by commas as a list."""
     if not isinstance(value, str):
         return value
-    return [word.strip() for word in value.split(",") if word.strip()]
+    words = [word.strip() for word in value.split(",")]
+    return list(filter(None, words))
 
 
 Text = Annotated[str, BeforeValidator(as_text)]

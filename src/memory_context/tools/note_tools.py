@@ -129,14 +129,13 @@ def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
         note = notes.get(args.key, tier=tier)
         if not note:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
-        return ToolAnswer(
-            answer(note, Selection(), 0, max_tokens, notes.counter.count), (args.key,)
-        )
+        text = answer(note, Selection(), 0, max_tokens, notes.counter.count)
+        return ToolAnswer(text, (args.key,))
     all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
     page = all_notes[args.offset :]
-    if page:
-        return _listed(notes, page, args.offset, max_tokens)
-    return ToolAnswer(prompts.NO_NOTES)
+    if not page:
+        return ToolAnswer(prompts.NO_NOTES)
+    return _listed(notes, page, args.offset, max_tokens)
 
 
 def _listed(
@@ -144,11 +143,8 @@ def _listed(
 ) -> ToolAnswer:
     """Answer with as many notes as fit, but at least the first one, which is cut off if necessary."""
     count = notes.counter.count
-    budget = (
-        max_tokens
-        - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page)))
-        - 1
-    )
+    longest_end = prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page))
+    budget = max_tokens - count(longest_end) - 1
     lines = list[str]()
     for note in page:
         line = note_line(note)
@@ -191,7 +187,9 @@ def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     count = notes.clear(args.category or None, args.tags, tier=args.tier)
     if count is None:
         return ToolAnswer(prompts.DECLINED)
-    number = prompts.ONE_NOTE if count == 1 else prompts.MANY_NOTES.format(count=count)
+    number = prompts.MANY_NOTES.format(count=count)
+    if count == 1:
+        number = prompts.ONE_NOTE
     return ToolAnswer(prompts.CLEARED.format(count=number, tier=args.tier))
 
 

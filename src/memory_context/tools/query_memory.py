@@ -24,8 +24,10 @@ def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnsw
     result = manager.query(args.sql, save_as=args.save_as or None)
     count = manager.counter.count
     if result.key is None:
-        return ToolAnswer(_table(result, max_tokens, count), result.sources)
-    kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
+        table = _table(result, max_tokens, count)
+        return ToolAnswer(table, result.sources)
+    kept_under = manager.get(result.key).ref
+    kept = prompts.QUERY_KEPT.format(ref=kept_under)
     max_tokens -= count(f"{kept}\n")
     table = _table(result, max_tokens, count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
@@ -36,8 +38,11 @@ def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
-    rows = FoundRows(result.columns, [list(row) for row in result.rows], 0, total)
-    around = cost(f"{rows.part(total, total)}\n\n{prompts.QUERY_MORE.format(offset=total)}")
+    rows = FoundRows(result.columns, list(map(list, result.rows)), 0, total)
+    # The longest that may stand around the rows.
+    first_line = rows.part(total, total)
+    last_line = prompts.QUERY_MORE.format(offset=total)
+    around = cost(f"{first_line}\n\n{last_line}")
     page = page_of(rows, 0, max(max_tokens - around, 1), cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:

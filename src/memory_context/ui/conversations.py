@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
@@ -17,8 +18,8 @@ from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.reference import referenced_keys
 from memory_context.model.transcript import Transcript
-from memory_context.stores.sql.overviews_of_records import Catalog, ThreadSummary
-from memory_context.ui.visit_and_page_parts import Visit, listing, when
+from memory_context.stores.sql.overviews_of_records import ThreadSummary
+from memory_context.ui.visit_and_page_parts import Visit, listing, remark, when
 
 ROWS = 100
 # Charts and timelines read this many of the newest calls and decisions.
@@ -35,14 +36,15 @@ NO_CALLS = (
 def overview(visit: Visit) -> Html:
     """Draw how many tokens were sent and avoided, and a table of conversations."""
     totals = visit.memory.call_totals()
-    catalog = Catalog(visit.memory.memory_store)
-    stored = {one.thread_id: one for one in catalog.threads(visit.memory.scope, limit=100_000)}
+    summaries = visit.catalog.threads(visit.memory.scope, limit=100_000)
+    stored = {one.thread_id: one for one in summaries}
+    # The calls of agents without a conversation are one row, under no name.
     sent_in = {total.thread_id or "": total for total in totals}
-    threads = sorted(
-        {*stored, *sent_in},
-        key=lambda name: _last(stored.get(name), sent_in.get(name)),
-        reverse=True,
-    )
+
+    def last_use(name: str) -> datetime:
+        return _last(stored.get(name), sent_in.get(name))
+
+    threads = sorted({*stored, *sent_in}, key=last_use, reverse=True)
     start = visit.number("from")
     shown = threads[start : start + ROWS]
     rows = [_thread_row(visit, name, stored.get(name), sent_in.get(name)) for name in shown]
@@ -62,7 +64,7 @@ def _figures(totals: Sequence[CallTotals]) -> Html:
     """Draw the three most important numbers, or say why there are none."""
     full = sum(total.tokens_full for total in totals)
     if not full:
-        return tag("p", NO_CALLS, cls="soft")
+        return remark(NO_CALLS)
     sent = sum(total.tokens_sent for total in totals)
     calls = sum(total.calls for total in totals)
     spent = sum(total.tokens_spent for total in totals)
@@ -80,22 +82,26 @@ def _figures(totals: Sequence[CallTotals]) -> Html:
 def _days(visit: Visit) -> Html:
     """Draw the tokens per day, for the last days with model calls."""
     records = visit.memory.calls(kind="model", limit=CHARTED, prompts=False)
-    days = dict[str, list[int]]()
+    sent = Counter[str]()
+    full = Counter[str]()
     for call in reversed(records.model_calls):
-        day = days.setdefault(f"{call.at.astimezone():%Y-%m-%d}", [0, 0])
-        day[0] += call.tokens_sent
-        day[1] += call.tokens_full
-    newest = list(days)[-DAYS:]
+        day = f"{call.at.astimezone():%Y-%m-%d}"
+        sent[day] += call.tokens_sent
+        full[day] += call.tokens_full
+    newest = list(sent)[-DAYS:]
+    # One point makes no line.
     if len(newest) < 2:
         return Html("")
+    points = [(sent[day], full[day]) for day in newest]
     across = f"days with model calls, {newest[0]} to {newest[-1]}"
-    return _chart("Tokens per day", [days[day] for day in newest], across)
+    return _chart("Tokens per day", points, across)
 
 
 def _chart(title: str, points: Sequence[Sequence[int]], across: str) -> Html:
     """Draw two lines: the tokens that were sent, and those with every text in full, at each of *points*."""
     sent, full = zip(*points, strict=True)
-    drawn = line_chart([(IN_FULL, full), (SENT, sent)], title, across)
+    lines = [(IN_FULL, full), (SENT, sent)]
+    drawn = line_chart(lines, title, across)
     caption = tag(
         "figcaption",
         f"{title}: ",
@@ -135,13 +141,12 @@ def timeline(visit: Visit) -> Html:
     """Draw one conversation: the sizes of its prompts, and each call and decision, the newest first."""
     thread = visit.word("id")
     records = visit.memory.calls(thread_id=thread, limit=CHARTED, prompts=False)
-    points = [(call.tokens_sent, call.tokens_full) for call in reversed(records.model_calls)]
-    parts = [
-        tag("h1", "Conversation ", tag("code", thread)),
-        tag("p", visit.link("what it has stored", "memories", thread=thread)),
-    ]
+    title = tag("h1", "Conversation ", tag("code", thread))
+    link = visit.link("what it has stored", "memories", thread=thread)
+    parts = [title, tag("p", link)]
     if not records:
-        return joined(*parts, tag("p", NO_CALLS, cls="soft"))
+        return joined(*parts, remark(NO_CALLS))
+    points = [(call.tokens_sent, call.tokens_full) for call in reversed(records.model_calls)]
     if len(points) > 1:
         parts.append(_chart("Tokens per call", points, "number of the call"))
     start = visit.number("from")
@@ -156,17 +161,21 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
     what = record.what
     if isinstance(what, Decision):
         return [when(what.at), "", "", "", _decision(visit, what)]
-    moment = tag("a", when(what.at), href=visit.address("call", id=thread, at=what.at.isoformat()))
-    sent = f"{what.tokens_sent:,}"
-    full = f"{what.tokens_full:,}"
-    return [moment, sent, full, _share(what.tokens_full, what.tokens_sent), _changes(visit, what)]
+    return [
+        visit.link(when(what.at), "call", id=thread, at=what.at.isoformat()),
+        f"{what.tokens_sent:,}",
+        f"{what.tokens_full:,}",
+        _share(what.tokens_full, what.tokens_sent),
+        _changes(visit, what),
+    ]
 
 
 def _changes(visit: Visit, call: ModelCall) -> Html:
     """Draw what changed before a call: for each kind of change the keys."""
-    lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in call.changes()]
-    if not lines:
+    changes = call.changes()
+    if not changes:
         return soft("nothing new")
+    lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in changes]
     return joined(*lines)
 
 
@@ -195,11 +204,11 @@ def one_call(visit: Visit) -> Html:
     models = records.model_calls
     if not models or models[0].at != at:
         raise MemoryNotFoundError(f"no call of {thread!r:.80} at {at} is kept")
-    call = models[0]
-    earlier = models[1:]
+    call, *earlier = models
     decisions = [one.what for one in records if isinstance(one.what, Decision)]
     if earlier:
         decisions = [one for one in decisions if one.at > earlier[0].at]
+    # Unknown if there are more records than were read.
     number = ""
     if len(records) < CHARTED:
         number = f"{len(models):,}"
@@ -228,8 +237,11 @@ def one_call(visit: Visit) -> Html:
         parts += [tag("h2", "Decided before it"), *lines]
     hidden = _behind_references(call, earlier)
     if hidden:
-        parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(hidden))]
-    return joined(*parts, tag("h2", "The prompt"), _prompt(visit, prompt, messages, known))
+        parts.append(tag("h2", "Behind references, out of sight"))
+        parts.append(tag("p", visit.keys(hidden)))
+    parts.append(tag("h2", "The prompt"))
+    parts.append(_prompt(visit, prompt, messages, known))
+    return joined(*parts)
 
 
 def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
@@ -272,12 +284,14 @@ def _texts(
         if not item:
             parts.append(tag("div", visit.key(key), soft(" is deleted")))
             continue
-        head = joined(visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens"))
-        stored = content_of(item)
+        size = soft(f"· {item.token_count:,} tokens")
+        head = joined(visit.key(key), f" {item.summary} ", size)
+        drawn = content_of(item)
         if previews and key in previews:
             preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
-            stored = tag("div", preview, tag("div", soft("what is stored"), stored), cls="prompt")
-        parts.append(folded(head, stored))
+            stored = tag("div", soft("what is stored"), drawn)
+            drawn = tag("div", preview, stored, cls="prompt")
+        parts.append(folded(head, drawn))
     return parts
 
 
@@ -286,13 +300,15 @@ def _prompt(
 ) -> Html:
     """Draw the messages that were sent, or say how to record them."""
     if not messages:
-        advice = "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
-        return tag("p", advice, cls="soft")
+        return remark(
+            "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
+        )
     entries = entries_of(messages, visit.memory.counter.count)
     view = Transcript("", (), tuple(entries), stored_behind(messages, known))
     lines = map(json.loads, prompt.split("\n"))
-    exact = [json.dumps(line, ensure_ascii=False, indent=1) for line in lines]
-    return joined(conversation(view), folded("as it was kept", tag("pre", "\n".join(exact))))
+    indented = [json.dumps(line, ensure_ascii=False, indent=1) for line in lines]
+    exact = tag("pre", "\n".join(indented))
+    return joined(conversation(view), folded("as it was kept", exact))
 
 
 def _moment_and_next(text: str) -> tuple[datetime, datetime]:

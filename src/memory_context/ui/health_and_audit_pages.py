@@ -6,8 +6,7 @@ from itertools import islice
 
 from memory_context.display.escaped_html import Html, joined, tag
 from memory_context.memory.doctor_checks import examined
-from memory_context.stores.sql.overviews_of_records import Catalog
-from memory_context.ui.visit_and_page_parts import Visit, listing, when
+from memory_context.ui.visit_and_page_parts import Visit, listing, remark, spaced, when
 
 ROWS = 100
 
@@ -22,15 +21,23 @@ def health(visit: Visit) -> Html:
             remedy = tag("div", f"→ {check.remedy}")
         checks.append([status, check.name, joined(check.found, remedy)])
     parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
-    catalog = Catalog(visit.memory.memory_store)
-    parts.append(tag("h2", f"Stored: {catalog.size() / 1e6:,.1f} MB, all users together"))
+    catalog = visit.catalog
+    megabytes = catalog.size() / 1e6
+    parts.append(tag("h2", f"Stored: {megabytes:,.1f} MB, all users together"))
     for name, totals in (
         ("type", catalog.totals("memory_type", visit.user)),
         ("tier", catalog.totals("tier", visit.user)),
     ):
-        rows = [
-            [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
-        ]
+        rows = list[list[str]]()
+        for one in totals:
+            rows.append(
+                [
+                    one.name,
+                    f"{one.memories:,}",
+                    f"{one.tokens:,}",
+                    when(one.newest),
+                ]
+            )
         parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
     return joined(*parts)
 
@@ -38,25 +45,29 @@ def health(visit: Visit) -> Html:
 def audit(visit: Visit) -> Html:
     """Draw the audit trail, the newest entries first."""
     start = visit.number("from")
-    found = list(islice(visit.trail(limit=start + ROWS + 1), start, None))
-    rows = [
-        [
-            when(one.at),
-            one.action,
-            visit.key(one.memory_key),
-            one.agent_id or "",
-            one.thread_id or "",
-        ]
-        for one in found[:ROWS]
-    ]
-    parts = [tag("h1", "Audit trail")]
-    if not rows:
-        reason = "no entries: the trail is kept where audit=True is set"
-        return joined(*parts, tag("p", reason, cls="soft"))
-    parts.append(listing(("at", "what", "key", "agent", "conversation"), rows))
-    links = []
+    # One more than are drawn, which tells whether there is a page after this one.
+    entries = visit.trail(limit=start + ROWS + 1)
+    found = list(islice(entries, start, None))
+    head = tag("h1", "Audit trail")
+    if not found:
+        return joined(head, remark("no entries: the trail is kept where audit=True is set"))
+    rows = list[list[str]]()
+    for one in found[:ROWS]:
+        rows.append(
+            [
+                when(one.at),
+                one.action,
+                visit.key(one.memory_key),
+                one.agent_id or "",
+                one.thread_id or "",
+            ]
+        )
+    links = list[Html]()
     if start:
-        links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})]
+        newer = max(start - ROWS, 0)
+        links.append(visit.link("← newer", "audit", **{"from": newer}))
     if len(found) > ROWS:
-        links.append(visit.link("older →", "audit", **{"from": start + ROWS}))
-    return joined(*parts, tag("p", *(joined(one, " ") for one in links)))
+        older = start + ROWS
+        links.append(visit.link("older →", "audit", **{"from": older}))
+    columns = ("at", "what", "key", "agent", "conversation")
+    return joined(head, listing(columns, rows), spaced(links))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +23,6 @@ from memory_context.model.generated_keys import made_by
 from memory_context.model.item import MemoryItem, changed, is_secret, is_storable
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
-from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.text.describe.description import counted
 from memory_context.text.lines import lines_of
 from memory_context.ui.visit_and_page_parts import (
@@ -32,6 +32,7 @@ from memory_context.ui.visit_and_page_parts import (
     field,
     labelled,
     listing,
+    remark,
     when,
 )
 
@@ -50,13 +51,40 @@ OWNED = ("run", "session", "plan", "task", "project")
 
 def found(visit: Visit) -> Html:
     """Draw a search form with facets, and below it the hits; without words, the newest memories page by page."""
-    catalog = Catalog(visit.memory.memory_store)
+    asked = {name: visit.word(name) for name in ("q", *FACETS)}
+    form = _search_form(visit, asked)
+    filters = _filters(asked)
+    if asked["q"]:
+        hits = visit.memory.search(asked["q"], HITS, filters=filters)
+        drawn = [_hit(visit, item) for item in hits] or [remark("nothing found")]
+        return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
+    total = visit.memory.memory_store.count(visit.memory.scope, filters)
+    start = visit.number("from")
+    entries = visit.catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
+    rows = list[list[str]]()
+    for one in entries:
+        rows.append(
+            [
+                visit.key(one.memory_key),
+                one.memory_type,
+                f"{one.token_count:,}",
+                when(one.created_at),
+                one.summary,
+            ]
+        )
+    parts = [tag("h1", "Memories"), form]
+    if rows:
+        parts.append(listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)))
+    return joined(*parts, visit.pages(len(rows), ROWS, total, **asked))
+
+
+def _search_form(visit: Visit, asked: Mapping[str, str]) -> Html:
+    catalog = visit.catalog
     types = list(catalog.counts("memory_type", visit.user))
     tiers = list(catalog.counts("tier", visit.user))
-    asked = {name: visit.word(name) for name in ("q", *FACETS)}
     # After a search the keyboard's focus is on the results, not on the form again.
     first = {} if asked["q"] else {"autofocus": ""}
-    form = visit.form(
+    return visit.form(
         "memories#found",
         labelled("words", field("search", "q", asked["q"], **first)),
         labelled("type", choice("type", types, asked["type"])),
@@ -68,33 +96,14 @@ def found(visit: Visit) -> Html:
         labelled("before", field("date", "until", asked["until"])),
         button("Find"),
     )
-    filters = _filters(asked)
-    if asked["q"]:
-        hits = visit.memory.search(asked["q"], HITS, filters=filters)
-        drawn = [_hit(visit, item) for item in hits] or [tag("p", "nothing found", cls="soft")]
-        return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
-    total = visit.memory.memory_store.count(visit.memory.scope, filters)
-    start = visit.number("from")
-    entries = catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
-    rows = [
-        [
-            visit.key(one.memory_key),
-            one.memory_type,
-            f"{one.token_count:,}",
-            when(one.created_at),
-            one.summary,
-        ]
-        for one in entries
-    ]
-    parts = [tag("h1", "Memories"), form]
-    if rows:
-        parts.append(listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)))
-    return joined(*parts, visit.pages(len(rows), ROWS, total, **asked))
 
 
-def _filters(asked: dict[str, str]) -> dict[str, Any]:
+def _filters(asked: Mapping[str, str]) -> dict[str, Any]:
+    tool = None
+    if asked["tool"]:
+        tool = made_by(asked["tool"])
     return search_filters(
-        made_by(asked["tool"]) if asked["tool"] else None,
+        tool,
         types=asked["type"] or None,
         tier=asked["tier"] or None,
         category=asked["category"] or None,
@@ -138,10 +147,11 @@ def one_memory(visit: Visit) -> Html:
         MemoryNotFoundError: There is none; if it was deleted, the message says when and why.
     """
     item = visit.memory.get(visit.word("key"))
-    if not is_secret(item):  # whose content is not shown
+    # The content of a secret is not shown, so it is not read either.
+    if not is_secret(item):
         item = visit.memory.read(item.memory_key)
-    if visit.word("whole") and isinstance(item.content, str) and not is_secret(item):
-        return _whole_text(visit, item, item.content)
+        if visit.word("whole") and isinstance(item.content, str):
+            return _whole_text(visit, item, item.content)
     link = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
     parts = [
         tag("h1", "Memory"),
@@ -160,10 +170,9 @@ def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
     shown = lines[start : start + LINES]
     text = "\n".join(line[:LONGEST] for line in shown)
     pages = visit.pages(len(shown), LINES, len(lines), key=item.memory_key, whole="1")
-    head = tag("h1", "Text of ", visit.key(item.memory_key))
-    parts = [head]
+    parts = [tag("h1", "Text of ", visit.key(item.memory_key))]
     if any(len(line) > LONGEST for line in shown):
-        parts.append(tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft"))
+        parts.append(remark(f"lines are cut at {LONGEST:,} characters"))
     return joined(*parts, tag("pre", text), pages)
 
 
@@ -175,17 +184,20 @@ def _actions(visit: Visit, item: MemoryItem) -> Html:
     is_note = item.tier != DETAIL and not is_secret(item)
     if is_note and isinstance(content, str) and is_storable(content):
         text = tag("textarea", sent_back(content), name="content", rows="6")
-        forms.append(folded("edit", act("edit", labelled("content", text), button("Save"))))
+        edit_it = act("edit", labelled("content", text), button("Save"))
+        forms.append(folded("edit", edit_it))
     if item.origin not in CONFIRMED:
         forms.append(act("confirm", button("Confirm it")))
     day = ""
     if item.expires_at:
         day = f"{item.expires_at.astimezone():%Y-%m-%d}"
     ends = labelled("forget it on (empty: never)", field("date", "day", day))
-    forms.append(folded("expire", act("expire", ends, button("Set"))))
+    expire_it = act("expire", ends, button("Set"))
+    forms.append(folded("expire", expire_it))
     warning = tag("p", "It is deleted for good; references to it will say when.")
-    forget = act("forget", warning, button("Forget it", "danger"))
-    return joined(*forms, folded("forget", forget))
+    forget_it = act("forget", warning, button("Forget it", "danger"))
+    forms.append(folded("forget", forget_it))
+    return joined(*forms)
 
 
 def _uses(visit: Visit, item: MemoryItem) -> Html:
@@ -198,8 +210,9 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
         for call in records.model_calls:
             verbs = ", ".join(verb for verb, keys in call.changes() if item.memory_key in keys)
             if verbs:
-                href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
-                rows.append([tag("a", when(call.at), href=href), verbs, item.thread_id])
+                at = call.at.isoformat()
+                link = visit.link(when(call.at), "call", id=item.thread_id, at=at)
+                rows.append([link, verbs, item.thread_id])
     for entry in visit.trail(key=item.memory_key, limit=ROWS):
         what = f"{entry.action} by {entry.agent_id or 'nobody named'}"
         rows.append([when(entry.at), what, entry.thread_id or ""])
@@ -210,27 +223,29 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
 
 def notes(visit: Visit) -> Html:
     """Draw the notes of each tier, the newest first."""
-    catalog = Catalog(visit.memory.memory_store)
+    catalog = visit.catalog
     parts = [tag("h1", "Notes")]
     tiers = dict(catalog.counts("tier", visit.user))
     tiers.pop(DETAIL, None)
-    for tier, total in tiers.items():
-        entries = catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS)
-        rows = [
-            [
-                visit.key(one.memory_key),
-                one.tier_id or "",
-                when(one.created_at),
-                when(one.expires_at),
-                one.summary,
-            ]
-            for one in entries
-        ]
-        parts += [tag("h2", tier), listing(("key", "of", "stored", "expires", "note"), rows)]
-        if total > len(rows):
-            parts.append(tag("p", visit.link(f"all {total:,}", "memories", tier=tier)))
     if not tiers:
-        parts.append(tag("p", "no notes yet", cls="soft"))
+        parts.append(remark("no notes yet"))
+    for tier, total in tiers.items():
+        rows = list[list[str]]()
+        for one in catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS):
+            rows.append(
+                [
+                    visit.key(one.memory_key),
+                    one.tier_id or "",
+                    when(one.created_at),
+                    when(one.expires_at),
+                    one.summary,
+                ]
+            )
+        parts.append(tag("h2", tier))
+        parts.append(listing(("key", "of", "stored", "expires", "note"), rows))
+        if total > len(rows):
+            everything = visit.link(f"all {total:,}", "memories", tier=tier)
+            parts.append(tag("p", everything))
     return joined(*parts)
 
 
@@ -264,7 +279,8 @@ def edit(visit: Visit) -> str:
         ids[f"{item.tier}_id"] = item.tier_id
     # Browsers send the lines of a form with \r\n, whichever ends they had.
     content = _LINE_END.sub("\n", visit.asked.get("content", ""))
-    if content == _LINE_END.sub("\n", item.text):
+    before = _LINE_END.sub("\n", item.text)
+    if content == before:
         content = item.text
     elif "\r\n" in item.text:
         content = content.replace("\n", "\r\n")
@@ -319,7 +335,8 @@ def query(visit: Visit) -> Html:
     sql = visit.word("sql")
     box = tag("textarea", sql, name="sql", rows="4", autofocus="", spellcheck="false")
     label = "one SELECT; each memory is a table under its key, in double quotes"
-    parts = [tag("h1", "Query"), visit.form("query", labelled(label, box), button("Run"))]
+    form = visit.form("query", labelled(label, box), button("Run"))
+    parts = [tag("h1", "Query"), form]
     if sql:
         try:
             result = visit.memory.query(sql)

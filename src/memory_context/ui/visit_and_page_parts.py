@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from memory_context.display.escaped_html import Html, joined, soft, table, tag
+from memory_context.display.escaped_html import Html, joined, key_name, soft, table, tag
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditEntry
 from memory_context.stores import SQLAuditTrail
+from memory_context.stores.sql.overviews_of_records import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Visit:
         """Return the user whose memories are shown."""
         return self.memory.scope.user_id
 
+    @property
+    def catalog(self) -> Catalog:
+        """Return the overviews of what the store holds."""
+        return Catalog(self.memory.memory_store)
+
     def trail(self, **wanted: Any) -> Iterator[AuditEntry]:  # noqa: ANN401 - see `SQLAuditTrail.entries`
         """Return this user's entries of the audit trail, the newest first; none if the store is not a database."""
         try:
@@ -59,9 +65,9 @@ class Visit:
     def number(self, name: str) -> int:
         """Return a field of the request as a number, 0 or more; 0 if it is not one."""
         given = self.word(name)
-        if given.isascii() and given.isdigit() and len(given) < 10:
-            return int(given)
-        return 0
+        # No list is longer, and a database refuses an offset of more than 64 bits.
+        is_number = given.isascii() and given.isdigit() and len(given) < 10
+        return int(given) if is_number else 0
 
     def address(self, page: str, **asked: str | int | None) -> str:
         """Return the address of a page of this user; fields that are None or empty are left out."""
@@ -79,7 +85,7 @@ class Visit:
 
     def key(self, key: str) -> Html:
         """Return a key as a link to its memory."""
-        return self.link(tag("code", key, cls="key"), "memory", key=key)
+        return self.link(key_name(key), "memory", key=key)
 
     def keys(self, keys: Sequence[str]) -> Html:
         """Return keys as links to their memories, separated by commas."""
@@ -96,27 +102,42 @@ class Visit:
         """Draw which rows of a list are shown, with links to the pages before and after."""
         start = self.number("from")
         end = start + shown
-        parts = [soft(f"{start + 1:,}-{end:,} of {total:,}" if shown else "none")]
+        rows = "none"
+        if shown:
+            rows = f"{start + 1:,}-{end:,} of {total:,}"
+        parts = [soft(rows)]
         if start:
             asked["from"] = str(max(start - size, 0))
             parts.append(self.link("← before", self.page, **asked))
         if end < total:
             asked["from"] = str(start + size)
             parts.append(self.link("more →", self.page, **asked))
-        return tag("p", *(joined(part, " ") for part in parts))
+        return spaced(parts)
+
+
+def spaced(parts: Sequence[str]) -> Html:
+    """Return a paragraph of parts with a space after each."""
+    return tag("p", *(joined(part, " ") for part in parts))
+
+
+def remark(text: str) -> Html:
+    """Return a paragraph in paler type."""
+    return tag("p", text, cls="soft")
 
 
 def listing(
     columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
 ) -> Html:
     """Return a table whose rows become blocks on a narrow screen."""
-    return tag("div", table(columns, rows, numbers, labels=True), cls="listing")
+    drawn = table(columns, rows, numbers, labels=True)
+    return tag("div", drawn, cls="listing")
 
 
 def field(kind: str, name: str, value: str = "", **more: str) -> Html:
     """Return an input of a form."""
+    drawn = tag("input", type=kind, name=name, value=value, **more)
     # HTML has no end tag for it.
-    return Html(tag("input", type=kind, name=name, value=value, **more).removesuffix("</input>"))
+    return Html(drawn.removesuffix("</input>"))
 
 
 def labelled(label: str, *parts: str) -> Html:
@@ -126,8 +147,9 @@ def labelled(label: str, *parts: str) -> Html:
 
 def choice(name: str, options: Sequence[str], chosen: str) -> Html:
     """Return a list to choose from; its first option is "any"."""
-    drawn = [option(one, chosen) for one in options]
-    return tag("select", tag("option", "any", value=""), *drawn, name=name)
+    no_choice = tag("option", "any", value="")
+    choices = [option(one, chosen) for one in options]
+    return tag("select", no_choice, *choices, name=name)
 
 
 def option(name: str, chosen: str) -> Html:

@@ -148,7 +148,9 @@ class MessageFolder:
             StoreError: The store failed.
         """
         text = message.texts[place]
-        threshold = self.late_threshold_of(message) if is_late else self.threshold_of(message)
+        threshold = self.threshold_of(message)
+        if is_late:
+            threshold = self.late_threshold_of(message)
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
@@ -227,11 +229,12 @@ class MessageFolder:
         whole = list(messages)
         for index in range(seen, len(whole)):
             for place, ref in repetitions_in(whole[index]):
+                message = whole[index]
                 before = [one for one in whole[:index] if one.id not in hidden]
                 if is_cut or not is_shown(ref.key, before):
-                    again = partial(self._preview_again, whole[index], ref, before, is_late=is_cut)
+                    again = partial(self._preview_again, message, ref, before, is_late=is_cut)
                     folded = self.fail_open.run(again)
-                    whole[index] = self._with_preview(whole[index], place, ref, folded)
+                    whole[index] = self._with_preview(message, place, ref, folded)
         return whole
 
     def _with_preview(
@@ -245,11 +248,14 @@ class MessageFolder:
             shown = folded.text
             ranges = folded.preview.ranges
         count = self.manager.counter.count
-        self.fail_open.stats.add(tokens_shown=max(0, count(shown) - count(remark)))
+        more = count(shown) - count(remark)
+        self.fail_open.stats.add(tokens_shown=max(0, more))
         note_made(self.manager.scope.user_id, shown)
-        facts = replace(message.known, lines={**message.known.lines, ref.key: ranges})
+        lines = {**message.known.lines, ref.key: ranges}
         # The explanation of references may follow the remark.
-        return message.with_texts({place: shown + message.texts[place][len(remark) :]}, facts)
+        following = message.texts[place].removeprefix(remark)
+        facts = replace(message.known, lines=lines)
+        return message.with_texts({place: shown + following}, facts)
 
     def _preview_again(
         self, message: Message, ref: MemoryRef, before: Sequence[Message], *, is_late: bool
@@ -302,7 +308,8 @@ class MessageFolder:
     def origin_of(self, messages: Sequence[Message]) -> Origin:
         """Return the origin of a text made of *messages*: the lowest of their speakers' and of what they refer to."""
         keys = named_keys(messages) | references_of(messages).keys()
-        return self.manager.origin_of(keys, lowest([PERSON_ORIGIN, *map(_origin_of, messages)]))
+        of_speakers = lowest([PERSON_ORIGIN, *map(_origin_of, messages)])
+        return self.manager.origin_of(keys, of_speakers)
 
     def secret_tags(self, messages: Sequence[Message]) -> list[str]:
         """Return the tags for what is stored of *messages*: ``secret`` if they name a secret."""
@@ -328,7 +335,8 @@ class MessageFolder:
             )
         shown = message
         if folds:
-            shown = message.with_texts({place: folded.text for place, folded in folds.items()})
+            placeholders = {place: folded.text for place, folded in folds.items()}
+            shown = message.with_texts(placeholders)
         new = self._facts_of(shown, folds)
         earlier = message.known
         facts = replace(
@@ -345,7 +353,10 @@ class MessageFolder:
         A token has at least one byte, and a character at most four. So a text has at most four tokens a character.
         """
         threshold = self.threshold_of(message)
-        return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
+        if threshold is None:
+            return False
+        most_tokens = len(text) * WIDEST_CHARACTER
+        return most_tokens > threshold
 
     def _taken_in(
         self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
@@ -382,7 +393,8 @@ class MessageFolder:
                 refs = MemoryRef.find_all(text)
             if not refs:
                 continue
-            lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
+            for ref in refs:
+                lines.setdefault(ref.key, ())
             if place in folds:
                 key = folds[place].item.memory_key
                 lines[key] = folds[place].preview.ranges
@@ -427,11 +439,15 @@ class MessageFolder:
         most = results_together(self.policy)
         counter = self.manager.counter
         exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
-        results = [one for one in messages if one.is_result and one.source not in exempt]
-        texts = [text for one in results if not one.known.folded for text in one.texts.values()]
+        texts = list[str]()
+        for message in messages:
+            is_whole = message.is_result and not message.known.folded
+            if is_whole and message.source not in exempt:
+                texts += message.texts.values()
         if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
             return None
-        sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
+        staying = [text for text in texts if not counter.exceeds(text, usual)]
+        sizes = list(map(counter.count, staying))
         if sum(sizes) > most:
             return shared_threshold(sizes, most)
         return None
@@ -498,8 +514,11 @@ def _run_of(numbered: tuple[int, Message]) -> int:
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
     """Return the arguments of the call that *message* is the result of; None if the call is not in *before*."""
-    calls = (call for earlier in reversed(before) for call in earlier.calls)
-    return next((call.arguments for call in calls if call.id == message.answers), None)
+    for earlier in reversed(before):
+        for call in earlier.calls:
+            if call.id == message.answers:
+                return call.arguments
+    return None
 
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:

@@ -82,9 +82,12 @@ def fold(
         return None
     item = store(text)
     tokens_left = preview_limit(preview_tokens, item.token_count)
-    columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
+    columns = ""
+    if focus.as_table:
+        columns = table_line(item.text, counter, tokens_left)
     tokens_left -= counter.count(columns)
-    changes = changed_lines(item.text, focus.earlier, CHANGES_PART * tokens_left, counter.count)
+    most_for_changes = CHANGES_PART * tokens_left
+    changes = changed_lines(item.text, focus.earlier, most_for_changes, counter.count)
     on_terminal = as_on_terminal(item.text)
     preview = excerpt(
         on_terminal,
@@ -97,8 +100,10 @@ def fold(
     parts = (item.ref.render(), columns, changes.text, preview.text)
     shown = encodable("\n".join(filter(None, parts)))
     tokens = counter.count(shown)
+    unfolded = item.token_count
     # If the store has redacted the text, the memory's token count is not that of the text in the prompt.
-    unfolded = item.token_count if item.content == text else counter.count(text)
+    if item.content != text:
+        unfolded = counter.count(text)
     if tokens >= unfolded:
         return None
     ranges = changes.ranges

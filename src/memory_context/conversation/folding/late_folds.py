@@ -84,9 +84,9 @@ def fold_what_was_read(
     """
     before = list(messages)
     # All are stored before any is applied, so that a store that fails half-way leaves the prompt as it was.
-    folds = {index: _late_fold(before[index], before[:index], folder) for index in due}
+    folds = [_late_fold(before[index], before[:index], folder) for index in due]
     changed = list(before)
-    for index, late in folds.items():
+    for index, late in zip(due, folds, strict=True):
         changed[index] = _applied(late, before[index], folder)
     if changed != before:
         folder.fail_open.stats.add(late_folds=1)
@@ -117,7 +117,8 @@ def _read_texts(
             texts.append(ReadText(index, saved, reads))
         if message.is_reply:
             reads += 1
-            goes_on_reading &= any(_is_reader(call.name) for call in message.calls)
+            called = [call.name for call in message.calls]
+            goes_on_reading &= any(map(_is_reader, called))
     return texts[::-1]
 
 
@@ -202,7 +203,8 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
 
 def _heading(page: str) -> str:
     """Return what stays of a page that was read from memory: which memory it is of, and which lines it showed."""
-    lines = [line[:HEADING_CHARACTERS] for line in page.split("\n", 2)[:2]]
+    heading = page.split("\n", 2)[:2]
+    lines = [line[:HEADING_CHARACTERS] for line in heading]
     return "\n".join([*lines, prompts.PAGE_WAS_READ])
 
 
@@ -256,9 +258,12 @@ def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> in
         seen_tokens: The number of tokens of each message that a model has seen.
     """
     for start in sorted({text.index for text in texts}):
-        batch = [text for text in texts if text.index >= start]
-        rent = sum(CACHED_PRICE * text.saved * text.reads for text in batch)
-        saved = sum(text.saved for text in batch)
+        rent = 0.0
+        saved = 0
+        for text in texts:
+            if text.index >= start:
+                rent += CACHED_PRICE * text.saved * text.reads
+                saved += text.saved
         rewritten = sum(seen_tokens[start:]) - saved
         if rent >= (1 - CACHED_PRICE) * rewritten:
             return start

@@ -25,12 +25,15 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
         return folded
     text = remark_of(folded.item.ref)
     tokens = manager.counter.count(text)
-    return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
+    if tokens >= folded.tokens:
+        return folded
+    return Folded(text, folded.item, NOTHING_SHOWN, tokens)
 
 
 def is_shown(key: str, before: Iterable[Message]) -> bool:
     """Return whether one of the messages *before* is an output with this key, and shows lines of it."""
-    return any(one.known.lines.get(key) and key in one.keys_of_outputs for one in before)
+    showing = (one for one in before if one.known.lines.get(key))
+    return any(key in one.keys_of_outputs for one in showing)
 
 
 def remark_of(ref: MemoryRef) -> str:
@@ -42,8 +45,12 @@ def repetitions_in(message: Message) -> Iterator[tuple[int, MemoryRef]]:
     """Yield the texts of *message* that only refer to an earlier output: their places and their references."""
     for place in message.known.folded:
         text = message.texts[place]
-        ref = next(iter(MemoryRef.find_all(text)), None)
-        if ref and not message.known.lines.get(ref.key) and text.startswith(remark_of(ref)):
+        refs = MemoryRef.find_all(text)
+        if not refs:
+            continue
+        ref = refs[0]
+        shows_lines = message.known.lines.get(ref.key)
+        if not shows_lines and text.startswith(remark_of(ref)):
             yield place, ref
 
 
@@ -55,10 +62,17 @@ def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager
     Raises:
         StoreError: The store failed.
     """
-    outputs = [one for one in before if one.is_result and one.source == tool]
-    keys = [leading_key(one.text) for one in reversed(outputs) if one.known.folded]
-    newest = list(dict.fromkeys(filter(None, keys)))[:COMPARED]
-    items = [manager.memory_store.get(manager.scope, key) for key in newest]
-    return {
-        item.memory_key: item.text for item in items if item and item.char_count <= MOST_CHARACTERS
-    }
+    newest = dict[str, None]()
+    for message in reversed(before):
+        if message.is_result and message.source == tool and message.known.folded:
+            key = leading_key(message.text)
+            if key:
+                newest[key] = None
+        if len(newest) == COMPARED:
+            break
+    texts = dict[str, str]()
+    for key in newest:
+        item = manager.memory_store.get(manager.scope, key)
+        if item and item.char_count <= MOST_CHARACTERS:
+            texts[key] = item.text
+    return texts

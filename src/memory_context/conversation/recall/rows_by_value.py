@@ -19,6 +19,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
+from memory_context.text.query.numbers_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
@@ -68,9 +69,17 @@ class _Wanted:
         told = sum(tells for words, tells in self.told.items() if words <= held)
         return round(told / (sum(self.told.values()) or 1.0), 6)
 
-    def value_in(self, cell: object) -> float | None:
+    def values_in(self, cells: Iterable[object]) -> list[float | None]:
+        """Return the value in each cell of a column, whose notation decides whether ``(900)`` is -900, as in queries."""
+        texts = [cell_text(cell).strip() for cell in cells]
+        notation = notation_of(texts)
+        numerals = dict[str, str]()
+        if notation and not notation.of_truths:
+            numerals = notation.numerals(texts)
+        return [self._value_in(numerals.get(text, text)) for text in texts]
+
+    def _value_in(self, text: str) -> float | None:
         """Return the number in a cell; if a date is asked for, the seconds since 1970, or minus the age that it tells."""
-        text = cell_text(cell).strip()
         if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
             return None  # "over 2 seconds" says nothing about milliseconds without a unit
         if not self.asked.is_date:
@@ -144,9 +153,11 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
     by_share = defaultdict[float, list[tuple[float, Row]]](list)
-    for row in rows:
-        written = " ".join(map(cell_text, row))
-        value = _seconds_in(written) if measure is None else wanted.value_in(row[measure])
+    written_rows = [" ".join(map(cell_text, row)) for row in rows]
+    values: Iterable[float | None] = map(_seconds_in, written_rows)
+    if measure is not None:
+        values = wanted.values_in(row[measure] for row in rows)
+    for row, written, value in zip(rows, written_rows, values, strict=True):
         if value is not None:
             share = wanted.share(above | wanted.held_by(written))
             by_share[share].append((value, row))
@@ -199,7 +210,7 @@ def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) ->
     for place, name in enumerate(columns):
         names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
-        values = [value for value in map(wanted.value_in, filled) if value is not None]
+        values = [value for value in wanted.values_in(filled) if value is not None]
         differ = len(set(values)) > 1
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())

@@ -24,7 +24,7 @@ from memory_context.model.checked_numbers import is_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime.telemetry import operation
-from memory_context.text.python_literals import parse_literal
+from memory_context.text.python_literals import only_objects_in, parse_literal
 
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
@@ -94,7 +94,7 @@ class PassingPolicy:
     @property
     def passes(self) -> bool:
         """Return whether there may be a tool that gets texts in place of references."""
-        return self.tools is None or len(self.tools) > 0
+        return self.tools is None or bool(self.tools)
 
     def passes_to(self, tool: str) -> bool:
         """Return whether references in the arguments of *tool* are replaced."""
@@ -119,8 +119,11 @@ class PassingPolicy:
 
 
 def _check_names(setting: str, names: object) -> None:
-    listed = cast("Collection[object]", names) if isinstance(names, Collection) else [None]
-    if isinstance(names, str) or not all(isinstance(name, str) for name in listed):
+    listed: Collection[object] = [None]
+    if isinstance(names, Collection) and not isinstance(names, str):
+        listed = cast("Collection[object]", names)
+    are_names = all(isinstance(name, str) for name in listed)
+    if not are_names:
         raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 
@@ -149,8 +152,9 @@ def with_passed_texts(
     if not keys:
         return arguments
     items = items_of(keys, tool, policy, manager, trusted, texts_only=True)
+    texts = {key: item.text for key, item in items.items()}
     try:
-        filled = with_texts(arguments, {key: item.text for key, item in items.items()}, schema)
+        filled = with_texts(arguments, texts, schema)
     except RecursionError:
         raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
     manager.audit("passed", *items)
@@ -237,8 +241,10 @@ def _read(key: str, manager: MemoryManager, shown: Collection[str]) -> MemoryIte
         # The text that showed it was planted, or the conversation was loaded onto another store.
         refusal = prompts.MISSING_REFERENCE
         shown = [other for other in shown if other != key]
-    near = get_close_matches(key, shown, MAX_NEAR_KEYS)
-    advice = prompts.NEAR_KEYS.format(keys=", ".join(near)) if near else ""
+    near = ", ".join(get_close_matches(key, shown, MAX_NEAR_KEYS))
+    advice = ""
+    if near:
+        advice = prompts.NEAR_KEYS.format(keys=near)
     raise NotPassedError(refusal.format(key=key, near=advice))
 
 
@@ -254,7 +260,9 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
 
     def changed(text: str, schema: Schema) -> Any:  # noqa: ANN401 - as above
         key = _key(text)
-        return text if key is None else _as_wanted(texts[key], key, schema)
+        if key is None:
+            return text
+        return _as_wanted(texts[key], key, schema)
 
     return with_strings(arguments, changed, schema)
 
@@ -292,6 +300,8 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         value = parse_literal(text.strip())
+    if value is None:
+        value = only_objects_in(text) or None
     not_json = NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key))
     if value is None:
         raise not_json

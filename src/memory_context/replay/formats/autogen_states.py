@@ -46,11 +46,16 @@ def _chat_of(message: Json) -> Iterator[Json]:
                 "status": "error" if result.get("is_error") else "success",
             }
     elif kind == "AssistantMessage":
-        words, calls = (content, list[Json]()) if isinstance(content, str) else ("", content)
+        # AutoGen keeps the text beside a model's calls as its thought.
+        words = [message.get("thought")]
+        calls = list[Json]()
+        if isinstance(content, str):
+            words.append(content)
+        else:
+            calls = content
         yield {
             "role": "assistant",
-            # AutoGen keeps the text beside a model's calls as its thought.
-            "content": [text for text in (message.get("thought"), words) if text],
+            "content": list(filter(None, words)),
             "tool_calls": [{"id": call["id"], "function": call} for call in calls],
         }
     else:

@@ -29,7 +29,8 @@ class NoMessagesError(InvalidArgumentError):
 def is_session_line(document: object) -> bool:
     """Return whether a value of a JSON file is a line of a session."""
     line = members_of(document)
-    return isinstance(line.get("type"), str) and any(mark in line for mark in _MARKS)
+    has_mark = any(mark in line for mark in _MARKS)
+    return has_mark and isinstance(line.get("type"), str)
 
 
 def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
@@ -51,13 +52,17 @@ def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
 
 def _name(line: Json) -> str:
     session = str(line.get("sessionId", ""))
-    return f"{session}/{line.get('agentId', 'agent')}" if line.get("isSidechain") else session
+    if line.get("isSidechain"):
+        agent = line.get("agentId", "agent")
+        return f"{session}/{agent}"
+    return session
 
 
 def _append(messages: list[Json], message: Json) -> None:
     """Append *message*, or add its parts to the last message if both belong to one response."""
-    last: Json = messages[-1] if messages else {}
-    if message.get("id") is None or last.get("id") != message["id"]:
+    response = message.get("id")
+    if response is None or not messages or messages[-1].get("id") != response:
         messages.append(message)
         return
-    messages[-1] = {**message, "content": [*parts_of(last), *parts_of(message)]}
+    parts = [*parts_of(messages[-1]), *parts_of(message)]
+    messages[-1] = {**message, "content": parts}

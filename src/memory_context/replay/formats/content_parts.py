@@ -69,10 +69,11 @@ def text_of_content(content: object, *, calls: bool = False) -> str:
         return content or ""
     if not isinstance(content, list):
         return json.dumps(content)
-    parts = [
-        part for part in cast("list[object]", content) if not (calls and _kind(part) in _CALLS)
-    ]
-    return "\n".join(filter(None, map(_text_of_part, parts)))
+    parts = cast("list[object]", content)
+    if calls:
+        parts = [part for part in parts if _kind(part) not in _CALLS]
+    texts = map(_text_of_part, parts)
+    return "\n".join(filter(None, texts))
 
 
 def _text_of_part(part: object) -> str:
@@ -86,9 +87,10 @@ def _text_of_part(part: object) -> str:
         return f"[{kind}]"
     if kind in _WHOLE or kind.endswith("_tool_result"):
         return json.dumps(_readable(fields), ensure_ascii=False)
-    for place in (_TEXTS.get(kind, "content"), "content"):
-        if kind in _TEXTS and place in fields:
-            return text_of_content(fields[place])
+    if kind in _TEXTS:
+        for place in (_TEXTS[kind], "content"):
+            if place in fields:
+                return text_of_content(fields[place])
     known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WHOLE, *_WITHOUT_TEXT))
     raise InvalidArgumentError(
         f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
@@ -102,12 +104,14 @@ def _readable(value: object) -> object:
     if not isinstance(value, dict):
         return value
     fields = cast("Json", value)
-    hidden = {"type", "id", "tool_use_id", *(["data"] if _kind(fields) == "base64" else [])}
-    return {
-        name: _readable(inner)
-        for name, inner in fields.items()
-        if name not in hidden and not name.startswith("encrypted_")
-    }
+    hidden = {"type", "id", "tool_use_id"}
+    if _kind(fields) == "base64":
+        hidden.add("data")
+    shown = dict[str, object]()
+    for name, inner in fields.items():
+        if name not in hidden and not name.startswith("encrypted_"):
+            shown[name] = _readable(inner)
+    return shown
 
 
 def call_of(part: object) -> Json | None:
@@ -127,13 +131,13 @@ def _first(fields: Json, places: Sequence[str]) -> object:
     Raises:
         InvalidArgumentError: None of them exists, but an unknown field does, whose value would be ignored.
     """
-    found = [fields[place] for place in places if place in fields]
-    if not found and fields.keys() - _FACTS:
+    for place in places:
+        if place in fields:
+            return fields[place]
+    if fields.keys() - _FACTS:
         raise InvalidArgumentError(
             f"a {_kind(fields)} without {' or '.join(places)}: {json.dumps(fields)[:60]}"
         )
-    if found:
-        return found[0]
     return None
 
 
@@ -145,17 +149,20 @@ def calls_in(content: object) -> list[Json]:
 def results_apart(message: Json) -> Iterator[Json]:
     """Yield the results among the parts of `message` as messages of their own, then the rest of it."""
     parts = elements_of(message.get("content"))
-    results = [part for part in parts if _kind(part) in _RESULTS]
-    for part in results:
-        answered, *places = _RESULTS[_kind(part)]
+    rest = list[Json]()
+    for part in parts:
+        kind = _kind(part)
+        if kind not in _RESULTS:
+            rest.append(part)
+            continue
+        answered, *places = _RESULTS[kind]
         yield {
             "role": "tool",
             "tool_call_id": part.get(answered),
             "content": _first(part, places),
             "status": "error" if part.get("is_error") else "success",
         }
-    rest = [part for part in parts if _kind(part) not in _RESULTS]
-    if not results:
+    if len(rest) == len(parts):
         yield message
     elif rest:
         yield {**message, "content": rest}

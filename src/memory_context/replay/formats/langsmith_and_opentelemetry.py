@@ -55,9 +55,10 @@ class TracedCall:
 
 def is_traced(document: object) -> bool:
     """Return whether a value of a JSON file is a span, spans in OTLP's format, or a run of LangSmith's."""
-    found = members_of(document)
-    is_span = "attributes" in found and ("context" in found or "spanId" in found)
-    return is_span or "resourceSpans" in found or ("run_type" in found and "inputs" in found)
+    names = members_of(document).keys()
+    if "attributes" in names and ("context" in names or "spanId" in names):
+        return True
+    return "resourceSpans" in names or names >= {"run_type", "inputs"}
 
 
 def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
@@ -99,11 +100,18 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
         return
     prompt, reply = _conventional(attributes) or _spread(attributes)
-    trace = str(span.get("traceId") or _object(span.get("context")).get("trace_id") or "")
-    conversation = attributes.get("gen_ai.conversation.id") or attributes.get("session.id")
-    started = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
-    if prompt and reply:
-        yield TracedCall(str(conversation or trace), started, prompt, reply)
+    if not prompt or not reply:
+        return
+    # A conversation has many traces, so its id comes first.
+    trace = (
+        attributes.get("gen_ai.conversation.id")
+        or attributes.get("session.id")
+        or span.get("traceId")
+        or _object(span.get("context")).get("trace_id")
+        or ""
+    )
+    started = span.get("startTimeUnixNano") or span.get("start_time") or ""
+    yield TracedCall(str(trace), str(started), prompt, reply)
 
 
 def _attributes(written: Any) -> JsonObject:  # noqa: ANN401 - an object, or OTLP's list
@@ -150,12 +158,13 @@ def _gathered(attributes: Json, prefix: str) -> list[Any]:
     """Return the list of objects that is spread over attributes such as ``prefix0.role``."""
     root = JsonObject()
     for name, value in attributes.items():
-        if name.startswith(prefix):
-            *path, last = name.removeprefix(prefix).split(".")
-            inner = root
-            for step in path:
-                inner = inner.setdefault(step, {})
-            inner[last] = value
+        if not name.startswith(prefix):
+            continue
+        *path, last = name.removeprefix(prefix).split(".")
+        inner = root
+        for step in path:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
     return _in_order(root)
 
 
@@ -188,14 +197,25 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
     prompt = _flat(inputs.get("messages"))
     if run["run_type"] not in _MODEL_RUNS or not prompt:
         return
-    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
-    reply = [_object(choice["message"]) for choice in choices] or _flat(outputs.get("messages"))
-    if not reply and "role" in outputs:
-        reply = [outputs]
-    metadata = _object(_object(run.get("extra")).get("metadata"))
+    reply = _reply_of_run(outputs)
+    if not reply:
+        return
+    extra = _object(run.get("extra"))
+    metadata = _object(extra.get("metadata"))
     trace = metadata.get("thread_id") or run.get("trace_id") or run.get("id") or ""
-    if reply:
-        yield TracedCall(str(trace), str(run.get("start_time", "")), prompt, reply)
+    started = run.get("start_time", "")
+    yield TracedCall(str(trace), str(started), prompt, reply)
+
+
+def _reply_of_run(outputs: Json) -> list[Json]:
+    """Return the reply in a run's outputs, in LangChain's form, in OpenAI's, or as a plain message."""
+    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
+    if choices:
+        return [_object(choice["message"]) for choice in choices]
+    messages = _flat(outputs.get("messages"))
+    if not messages and "role" in outputs:
+        return [outputs]
+    return messages
 
 
 def _flat(value: object) -> list[Json]:

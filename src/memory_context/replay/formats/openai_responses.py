@@ -18,7 +18,7 @@ def is_item(message: Json) -> bool:
 
 def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
     """Yield messages for items; the items that the model made in one response are joined to one message."""
-    messages = [_message(item) if is_item(item) else item for item in items]
+    messages = map(_message, items)
     for role, group in groupby(messages, key=lambda one: one["role"]):
         if role == "assistant":
             yield _joined(list(group))
@@ -27,13 +27,20 @@ def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
 
 
 def _message(item: Json) -> Json:
+    if not is_item(item):
+        return item
     if item["type"] in _OUTPUTS:
-        output = item.get("output")
-        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
+        return {
+            "role": "tool",
+            "tool_call_id": item.get("call_id"),
+            "content": item.get("output"),
+        }
     if call := call_of(item):
         return {"role": "assistant", "tool_calls": [call]}
-    thought = [*(item.get("summary") or ()), *(item.get("content") or ())]
-    return {"role": "assistant", "content": thought}
+    # Reasoning: of most models only a summary is given.
+    summary = item.get("summary") or ()
+    whole = item.get("content") or ()
+    return {"role": "assistant", "content": [*summary, *whole]}
 
 
 def _joined(messages: Sequence[Json]) -> Json:

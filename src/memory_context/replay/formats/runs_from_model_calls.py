@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memory_context.conversation.message import Message
+
+
+@dataclass(slots=True)
+class _GrowingRun:
+    """A run so far: its trace, the last prompt, and the last prompt with its reply."""
+
+    trace: str
+    prompt: list[Message]
+    with_reply: Sequence[Message]
+
+    def is_continued_by(self, prompt: list[Message]) -> bool:
+        """Return whether *prompt* begins with the whole last prompt, and goes on with its reply."""
+        length = len(self.prompt)
+        if prompt[:length] != self.prompt:
+            return False
+        # A reply must follow the earlier prompt; the same question asked again is another run.
+        return len(prompt) > length and prompt[length].is_reply
 
 
 def grown_runs(
@@ -20,19 +37,22 @@ def grown_runs(
     Args:
         calls: For each call its trace, its prompt, and the prompt with the reply.
     """
-    runs = list[tuple[str, list[Message], Sequence[Message]]]()
+    runs = list[_GrowingRun]()
     for trace, prompt, with_reply in calls:
+        # The ids number the messages of a call, so they differ between calls.
         asked = [replace(message, id="") for message in prompt]
-        for place in range(len(runs) - 1, -1, -1):
-            before = runs[place][1]
-            # A reply must follow the earlier prompt; the same question asked again is another run.
-            answered = len(asked) > len(before) and asked[len(before)].is_reply
-            if answered and asked[: len(before)] == before:
-                runs[place] = (runs[place][0], asked, with_reply)
+        for run in reversed(runs):
+            if run.is_continued_by(asked):
+                run.prompt = asked
+                run.with_reply = with_reply
                 break
         else:
-            runs.append((trace, asked, with_reply))
+            runs.append(_GrowingRun(trace, asked, with_reply))
     counts = Counter[str]()
-    for trace, _, with_reply in runs:
-        counts[trace] += 1
-        yield (trace if counts[trace] == 1 else f"{trace}/{counts[trace]}"), with_reply
+    for run in runs:
+        counts[run.trace] += 1
+        number = counts[run.trace]
+        name = run.trace
+        if number > 1:
+            name = f"{name}/{number}"
+        yield name, run.with_reply

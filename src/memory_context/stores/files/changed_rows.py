@@ -37,12 +37,13 @@ def watch(connection: sa.Connection) -> None:
     for table, columns, log in _WATCHED:
         # The log has no unique columns: in SQLite a trigger's statements inherit the conflict clause (such as
         # ON CONFLICT) of the statement that fired it.
-        connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
+        logged = ", ".join(columns)
+        connection.exec_driver_sql(f"CREATE TABLE {log}({logged})")
         for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
             # Names cannot be parameters of DDL; all of these are from the tables above.
             note = f"INSERT INTO {log} VALUES ({values})"  # noqa: S608 - names of ours
-            name = f"watch_{table}_{event.lower()}"
+            name = f"watch_{table}_{event}"
             connection.exec_driver_sql(
                 f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {note}; END"
             )
@@ -50,13 +51,15 @@ def watch(connection: sa.Connection) -> None:
 
 def take(connection: sa.Connection) -> Changes:
     """Return the changes since the last call, and clear the logs."""
-    rows: dict[str, Sequence[sa.Row[Any]]] = {}
+    logged: list[list[Any]] = []
     for _, _, log in _WATCHED:
         # DISTINCT, because a row that changed twice is in the log twice.
-        rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
+        rows = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}")  # noqa: S608 - a name of ours
+        logged.append(list(map(tuple, rows)))
         connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours
+    memories, reads, deletions = logged
     return Changes(
-        memories=[(row.user_id, UUID(row.id)) for row in rows["changed_memories"]],
-        reads=[(row.user_id, UUID(row.memory_id)) for row in rows["changed_reads"]],
-        deletions=[(row.user_id, row.memory_key) for row in rows["changed_deletions"]],
+        memories=[(user, UUID(memory_id)) for user, memory_id in memories],
+        reads=[(user, UUID(memory_id)) for user, memory_id in reads],
+        deletions=[(user, key) for user, key in deletions],
     )

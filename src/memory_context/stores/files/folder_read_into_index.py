@@ -23,6 +23,7 @@ from memory_context.stores.files.changed_rows import UserAndId
 from memory_context.stores.files.journals import (
     DELETED,
     READ,
+    Line,
     Reads,
     append_lines,
     deletion_line,
@@ -79,7 +80,8 @@ class IndexedFolder:
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the files that do not hold a memory, sorted by path."""
-        return tuple(DamagedFile(path, self._problems[path]) for path in sorted(self._problems))
+        by_path = sorted(self._problems.items())
+        return tuple(DamagedFile(path, problem) for path, problem in by_path)
 
     def is_outdated(self) -> bool:
         """Return whether the folder changed since it was read."""
@@ -145,17 +147,23 @@ class IndexedFolder:
             OSError: The folder cannot be written to.
         """
         known = {str(memory_id) for _, memory_id in self._paths}
-        keep_lines(self._folder, DELETED, lambda line: line.get("user_id") != user_id)
-        keep_lines(
-            self._folder,
-            READ,
-            lambda line: line.get("user_id") != user_id and line.get("id") in known,
-        )
+
+        def is_of_another(line: Line) -> bool:
+            return line.get("user_id") != user_id
+
+        def is_kept(line: Line) -> bool:
+            return line.get("id") in known and is_of_another(line)
+
+        keep_lines(self._folder, DELETED, is_of_another)
+        keep_lines(self._folder, READ, is_kept)
 
     def _load(self) -> None:
         """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""
-        found = {path: self._read(path) for path in self._signatures}
-        memories = [(path, item) for path, item in found.items() if item]
+        memories: list[tuple[str, MemoryItem]] = []
+        for path in self._signatures:
+            item = self._read(path)
+            if item:
+                memories.append((path, item))
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
         for path, item in sorted(memories, key=_precedence):
             user_and_id = (item.user_id, item.id)
@@ -164,11 +172,13 @@ class IndexedFolder:
                 continue
             self._paths[user_and_id] = path
             count, moment = self._reads.get(user_and_id, (0, None))
-            users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
+            with_reads = replace(item, access_count=count, accessed_at=moment)
+            users[item.user_id].append(with_reads)
         for user, items in users.items():
             for conflict in self._take_in(user, items).conflicts:
                 if conflict.id:
-                    self._report(self._paths.pop((user, conflict.id)), conflict.reason)
+                    path = self._paths.pop((user, conflict.id))
+                    self._report(path, conflict.reason)
         for user, deletions in read_deletions(self._folder).items():
             self._take_in(user, list(deletions.values()))
 
@@ -197,7 +207,8 @@ class IndexedFolder:
         user_and_id = (item.user_id, item.id)
         path = path_of(item)
         old_path = self._paths.get(user_and_id)
-        if path != old_path and path in self._signatures and path not in self._problems:
+        is_taken = path in self._signatures and path not in self._problems
+        if is_taken and path != old_path:
             path = path_of(item, apart=True)  # another user's file has this path
         if path in self._problems:
             raise StoreError(
@@ -205,7 +216,8 @@ class IndexedFolder:
             )
         for touched in {path, old_path or path}:
             self._check_unchanged(touched)
-        self._signatures[path] = self._folder.write(path, render(item, self._codec))
+        data = render(item, self._codec)
+        self._signatures[path] = self._folder.write(path, data)
         self._paths[user_and_id] = path
         if old_path is not None and old_path != path:
             self._remove(old_path)
@@ -216,29 +228,33 @@ class IndexedFolder:
 
     def _check_unchanged(self, path: str) -> None:
         """Raise StoreError if a file was changed since it was read, so that a person's edit is never overwritten."""
-        if self._folder.signature(path) not in (None, self._signatures.get(path)):
+        signature = self._folder.signature(path)
+        if signature not in (None, self._signatures.get(path)):
             raise StoreError(
                 f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
             )
 
     def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
-        lines = [
-            deletion_line(user, key, self.index.deletion(Scope(user), key)) for user, key in changed
-        ]
+        lines: list[Line] = []
+        for user, key in changed:
+            deletion = self.index.deletion(Scope(user), key)
+            lines.append(deletion_line(user, key, deletion))
         append_lines(self._folder, DELETED, lines)
         self._deleted_signature = self._folder.signature(DELETED)
 
     def _save_reads(self, places: Iterable[UserAndId]) -> None:
-        mine = sa.tuple_(access.c.user_id, access.c.memory_id).in_(list(places))
-        reads: dict[UserAndId, Reads] = {}
-        for row in self.index.database.rows(sa.select(access).where(mine)):
-            reads[row.user_id, row.memory_id] = (row.access_count, row.accessed_at)
-        lines = [
-            reads_line(*user_and_id, reads[user_and_id], self._reads.get(user_and_id))
-            for user_and_id in reads
-        ]
+        user_and_id = sa.tuple_(access.c.user_id, access.c.memory_id)
+        changed = sa.select(access).where(user_and_id.in_(list(places)))
+        noted: dict[UserAndId, Reads] = {}
+        lines: list[Line] = []
+        for row in self.index.database.rows(changed):
+            place = (row.user_id, row.memory_id)
+            reads = (row.access_count, row.accessed_at)
+            lines.append(reads_line(*place, reads, self._reads.get(place)))
+            noted[place] = reads
         append_lines(self._folder, READ, lines)
-        self._reads |= reads
+        # Only now: if the lines could not be written, the next ones must hold these reads.
+        self._reads |= noted
 
     def _item(self, user_and_id: UserAndId) -> MemoryItem | None:
         return self.index.database.read(indexing.item_by_id, *user_and_id)

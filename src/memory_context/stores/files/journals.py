@@ -55,7 +55,8 @@ def read_reads(folder: MemoryFolder) -> dict[UserAndId, Reads]:
             count, last = reads.get(user_and_id, (0, moment))
             # Lines hold increments, not totals, so that two processes can note reads without
             # overwriting each other's.
-            reads[user_and_id] = (count + int(line["reads"]), max(last, moment))
+            count += int(line["reads"])
+            reads[user_and_id] = (count, max(last, moment))
     return reads
 
 
@@ -96,7 +97,8 @@ def keep_lines(folder: MemoryFolder, path: str, is_kept: Callable[[Line], bool])
         OSError: The folder cannot be written to.
     """
     if folder.signature(path) is not None:
-        folder.write(path, _rendered(filter(is_kept, _lines(folder, path))))
+        kept = filter(is_kept, _lines(folder, path))
+        folder.write(path, _rendered(kept))
 
 
 def _rendered(lines: Iterable[Line]) -> bytes:

@@ -33,18 +33,17 @@ def path_of(item: MemoryItem, *, apart: bool = False) -> str:
     """
     name = str(item.id)
     if apart:
-        name += f".{blake2b(item.user_id.encode(), digest_size=8).hexdigest()}"
-    return "/".join((*folder_of(item.category), f"{name}{SUFFIX}"))
+        user = blake2b(item.user_id.encode(), digest_size=8)
+        name += f".{user.hexdigest()}"
+    names = (*folder_of(item.category), name + SUFFIX)
+    return "/".join(names)
 
 
 def render(item: MemoryItem, codec: Codec) -> bytes:
     """Return the bytes of a memory's file."""
-    return (
-        json.dumps(
-            record_of(codec.encode(item), reads=False), ensure_ascii=False, indent=2
-        ).encode()
-        + b"\n"
-    )
+    record = record_of(codec.encode(item), reads=False)
+    text = json.dumps(record, ensure_ascii=False, indent=2)
+    return text.encode() + b"\n"
 
 
 def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
@@ -76,7 +75,8 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
     file_path = PurePosixPath(path)
     # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.
     changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
-    item = codec.decode(item_from(_defaults(file_path, changed_at, record) | record))
+    complete = _defaults(file_path, changed_at, record) | record
+    item = codec.decode(item_from(complete))
     # The folders of the file decide, not the category in its text: a person changes the category
     # by moving the file.
     item = replace(item, category=category_in(file_path.parts[:-1], item.category))

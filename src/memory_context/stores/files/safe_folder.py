@@ -24,8 +24,9 @@ DIRECTORY_MODE = 0o755
 _DRAFT = ".tmp"
 # Only names of exactly this length are removed as drafts, so that a person's own .tmp files stay.
 _DRAFT_LENGTH = len(f".{uuid4().hex}{_DRAFT}")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NOFOLLOW at every step: a link in the folder must not lead the store out of it.
-_BELOW = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_BELOW = os.O_NOFOLLOW | os.O_CLOEXEC
 
 Signature: TypeAlias = tuple[int, ...]
 """Inode, size and times of a file, by which a change is noticed; empty for anything but a regular file."""
@@ -71,12 +72,12 @@ class MemoryFolder:
         """
         folders, name = _split(path)
         # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        flags = _BELOW | os.O_RDONLY | os.O_NONBLOCK
         with self._opened(folders) as directory:
             handle = os.open(name, flags, dir_fd=directory)
         with os.fdopen(handle, "rb") as file:
             # Checked on the open file, because the name may refer to another one by now.
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            if not _signature(os.fstat(handle)):
                 raise OSError(errno.EINVAL, "not a plain file", path)
             return file.read()
 
@@ -85,7 +86,7 @@ class MemoryFolder:
         folders, name = _split(path)
         try:
             with self._opened(folders) as directory:
-                return _signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+                return _signature_of(name, directory)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -96,21 +97,24 @@ class MemoryFolder:
             OSError: It cannot be written.
         """
         folders, name = _split(path)
+        draft = f".{uuid4().hex}{_DRAFT}"
         with self._opened(folders, make=True) as directory:
-            replace_in(directory, name, data, self._file_mode, f".{uuid4().hex}{_DRAFT}")
-            return _signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+            replace_in(directory, name, data, self._file_mode, draft)
+            return _signature_of(name, directory)
 
     def append(self, path: str, lines: bytes) -> None:
         """Append complete lines to a file. If a crash cut off its last line, that line is ended first."""
         folders, name = _split(path)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = _BELOW | os.O_RDWR | os.O_CREAT | os.O_APPEND
         with self._opened(folders, make=True) as directory:
             handle = os.open(name, flags, self._file_mode, dir_fd=directory)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
-            # A crash left half a line. Appended to it, the first new line would be unreadable, too.
-            if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
-                lines = b"\n" + lines
+            if size > 0:
+                last = os.pread(handle, 1, size - 1)
+                # A crash left half a line. Appended to it, the first new line would be unreadable, too.
+                if last != b"\n":
+                    lines = b"\n" + lines
             file.write(lines)
             os.fsync(handle)
 
@@ -139,7 +143,7 @@ class MemoryFolder:
 
     def open_state(self, name: str) -> int:
         """Open a file in the store's state folder (``.memory-context``), made if missing, and return its descriptor."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = _BELOW | os.O_RDWR | os.O_CREAT
         with self._opened([STATE], make=True) as directory:
             return os.open(name, flags, self._file_mode, dir_fd=directory)
 
@@ -147,18 +151,20 @@ class MemoryFolder:
     def _opened(self, folders: Sequence[str], *, make: bool = False) -> Generator[int]:
         """Open a nested folder, without following links, and yield its file descriptor."""
         if make:
+            outermost_first = reversed((self.path, *self.path.parents))
             # One by one, because `mkdir(parents=True)` applies the mode to the last folder only.
-            missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
-            for path in reversed(missing):
-                path.mkdir(self._directory_mode, exist_ok=True)
-        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            for path in outermost_first:
+                if not path.exists():
+                    path.mkdir(self._directory_mode, exist_ok=True)
+        # This one may be a link: it is the folder that the user has named.
+        handle = os.open(self.path, _FOLDER)
         try:
             for name in folders:
                 if make:
                     # It may exist already, or another thread may make it at this moment.
                     with suppress(FileExistsError):
                         os.mkdir(name, self._directory_mode, dir_fd=handle)
-                inner = os.open(name, _BELOW, dir_fd=handle)
+                inner = os.open(name, _FOLDER | _BELOW, dir_fd=handle)
                 os.close(handle)
                 handle = inner
             yield handle
@@ -183,6 +189,11 @@ def _split(path: str) -> tuple[list[str], str]:
     return folders, name
 
 
+def _signature_of(name: str, directory: int) -> Signature:
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    return _signature(status)
+
+
 def _signature(status: os.stat_result) -> Signature:
     if not stat.S_ISREG(status.st_mode):
         return ()
@@ -205,7 +216,7 @@ def _scan(directory: int, above: str, signatures: dict[str, Signature]) -> None:
                     signatures[above + entry.name] = _signature(status)
     for name in folders:
         with suppress(FileNotFoundError, NotADirectoryError):
-            handle = os.open(name, _BELOW, dir_fd=directory)
+            handle = os.open(name, _FOLDER | _BELOW, dir_fd=directory)
             try:
                 _scan(handle, f"{above}{name}/", signatures)
             finally:

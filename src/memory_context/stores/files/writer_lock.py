@@ -58,7 +58,8 @@ class WriterLock:
         # Truncated and rewritten in place, because the lock is on this inode: a file that replaces
         # it would not be locked.
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(facts).encode() + b"\n", 0)
+        line = json.dumps(facts) + "\n"
+        os.pwrite(handle, line.encode(), 0)
         self._handle = handle
         # A finalizer, so that the lock is released even if nobody closes the store.
         self._close_handle = weakref.finalize(self, os.close, handle)
@@ -89,7 +90,9 @@ class WriterLock:
 def _holder(data: bytes) -> str:
     try:
         facts = json.loads(data)
-        mine = " (this one, through another FileStore)" if facts["process"] == os.getpid() else ""
-        return f"process {facts['process']}{mine} on {facts['host']}, since {facts['since']},"
+        process = f"process {facts['process']}"
+        if facts["process"] == os.getpid():
+            process += " (this one, through another FileStore)"
+        return f"{process} on {facts['host']}, since {facts['since']},"
     except (ValueError, KeyError, TypeError):
         return "another process"

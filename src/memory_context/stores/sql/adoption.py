@@ -79,7 +79,8 @@ def adopt(connection: sa.Connection) -> Adopted:
     )
     create_all(connection)
     adopted = renamed = 0
-    rows = sa.text(_ROWS.format(moment=_MOMENTS[connection.dialect.name]))
+    moment = _MOMENTS[connection.dialect.name]
+    rows = sa.text(_ROWS.format(moment=moment))
     with connection.execute(rows.execution_options(yield_per=100)) as found:
         for row in found.mappings():
             item = _item(row)
@@ -119,7 +120,8 @@ def _check_columns(connection: sa.Connection) -> None:
     Raises:
         SchemaVersionError: It lacks some.
     """
-    found = {column["name"] for column in sa.inspect(connection).get_columns("agent_memories")}
+    columns = sa.inspect(connection).get_columns("agent_memories")
+    found = {column["name"] for column in columns}
     missing = [name for name in _COLUMNS if name not in found]
     if missing:
         raise SchemaVersionError(
@@ -130,8 +132,11 @@ def _check_columns(connection: sa.Connection) -> None:
 
 def _item(row: sa.RowMapping) -> MemoryItem:
     record: dict[str, Any] = {"memory_type": "tool_output", "content": ""}
-    # A needed value that is missing stays in the record, which is refused for it.
-    record |= {name: value for name, value in row.items() if value is not None or name in _NEEDED}
+    for name, value in row.items():
+        # A needed value that is missing stays in the record, which is refused for it.
+        if value is None and name not in _NEEDED:
+            continue
+        record[name] = value
     try:
         moment = _moment(row["created_at"])
         record |= {"created_at": moment, "updated_at": moment}

@@ -111,7 +111,8 @@ class SQLAuditTrail(ClosedAtExit):
         check_arguments(limit=limit)
         user = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
         where = narrowed(audit, user_id=user, memory_key=key, action=action)
-        return islice(self._pages([*where, *_in_period(since, until)]), limit)
+        where += _in_period(since, until)
+        return islice(self._pages(where), limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
         """Delete the entries of a user, or from before a moment, or those to which both apply; return their number.

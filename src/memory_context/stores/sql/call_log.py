@@ -86,7 +86,7 @@ class CallLog:
 
     def note(self, record: CallRecord) -> None:
         """Schedule a record to be written soon. In a read-only database nothing is written."""
-        if self._kept is None or self._database.reads_only:
+        if self._kept is None:
             return
         with self._lock:
             if len(self._waiting) == MAX_WAITING:
@@ -114,10 +114,12 @@ class CallLog:
             StoreError: The operation failed.
         """
         self.flush()
-        columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
-        newest = sa.select(*columns).order_by(calls.c.at.desc(), calls.c.id.desc())
-        matching = newest.where(*_conditions(wanted))
-        rows = self._database.rows(matching.limit(limit))
+        columns = list(calls.c)
+        if not wanted.prompts:
+            columns = [column for column in columns if column not in _PROMPTS]
+        matching = sa.select(*columns).where(*_conditions(wanted))
+        newest = matching.order_by(calls.c.at.desc(), calls.c.id.desc())
+        rows = self._database.rows(newest.limit(limit))
         codec = self._database.codec
         return [_record_of(row, codec, prompts=wanted.prompts) for row in rows]
 
@@ -163,16 +165,14 @@ class CallLog:
         """See `CallRewriter.rewrite_calls`. The database is not locked while a record is changed."""
         self.flush()
         codec = self._database.codec
-        of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
+        ids = sa.select(calls.c.user_id, calls.c.id)
+        of_user = ids.where(*narrowed(calls, user_id=user_id))
         for one in self._database.rows(of_user):
             this = narrowed(calls, user_id=one.user_id, id=one.id)
+            # One row, or none if it was deleted meanwhile.
             for row in self._database.rows(sa.select(calls).where(*this)):
-                is_known = row.kind in CALL_KINDS
-                changed = change(
-                    _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
-                )
-                if changed:
-                    values = _row_of(changed, codec) if is_known else _stored_texts(changed, codec)
+                values = _changed_row(row, codec, change)
+                if values:
                     self._database.write(_update, this, values)
 
     def flush(self) -> None:
@@ -202,7 +202,8 @@ class CallLog:
             count("calls_dropped", len(taken))
             return False
         try:
-            self._database.write(self._insert, taken)
+            if not self._database.reads_only:
+                self._database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
@@ -222,9 +223,10 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
+        if self._kept is None:
+            return
         moment = time.monotonic()
-        is_due = self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS
-        if is_due and self._kept is not None:
+        if self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS:
             oldest = now() - self._kept
             connection.execute(sa.delete(calls).where(calls.c.at < oldest))
             self._swept_at = moment
@@ -244,7 +246,19 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
 
 
 def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[str, Any]) -> None:
-    connection.execute(sa.update(calls).where(*this).values(**row))
+    update = sa.update(calls).where(*this)
+    connection.execute(update.values(**row))
+
+
+def _changed_row(
+    row: AnyRow, codec: Codec, change: Callable[[CallRecord], CallRecord | None]
+) -> JsonObject | None:
+    """Return the new values of a row's columns; None if *change* leaves it as it is."""
+    if row.kind in CALL_KINDS:
+        record = change(_record_of(row, codec, prompts=True))
+        return _row_of(record, codec) if record else None
+    record = change(_texts_of(row, codec))
+    return _stored_texts(record, codec) if record else None
 
 
 # The columns that hold texts, each with a twin for sealed bytes.
@@ -264,11 +278,13 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
         "tokens_spent": facts.pop("tokens", 0),
     }
     # As JSON in ASCII, because prompts and reasons may quote characters that a text column refuses (NUL, surrogates).
-    prompt = facts.pop("prompt", "")
-    row |= _stored("prompt", json.dumps(prompt) if prompt else None, record.user_id, codec)
+    prompt = None
+    if given := facts.pop("prompt", ""):
+        prompt = json.dumps(given)
+    row |= _stored("prompt", prompt, record.user_id, codec)
     # All facts without a column of their own.
-    details = {**record.others, **facts}
-    return row | _stored("details", json.dumps(details), record.user_id, codec)
+    details = json.dumps({**record.others, **facts})
+    return row | _stored("details", details, record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
@@ -284,8 +300,10 @@ def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
     sealed = getattr(row, f"{column}_sealed")
     text = getattr(row, column)
     if sealed is not None:
-        return codec.unseal(bytes(sealed), _associated_data(column, row.user_id)).decode()
-    if text is not None and codec.index != "plain" and not codec.accept_plain:
+        place = _associated_data(column, row.user_id)
+        return codec.unseal(bytes(sealed), place).decode()
+    must_be_sealed = codec.index != "plain" and not codec.accept_plain
+    if text is not None and must_be_sealed:
         raise SealError(
             "a model call is not encrypted, but this store is; with accept_plain=True it can be read"
         )
@@ -300,7 +318,8 @@ def _associated_data(column: str, user_id: str) -> bytes:
 def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
     """Return a row of a kind that this version does not know, as `others`: its texts, whatever they hold."""
     texts = {column: _opened(column, row, codec) for column in _TEXTS}
-    return CallRecord(row.user_id, row.agent_id, row.thread_id, ModelCall(row.at, 0, 0), texts)
+    no_call = ModelCall(row.at, 0, 0)
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, no_call, texts)
 
 
 def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:

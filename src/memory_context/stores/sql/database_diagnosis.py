@@ -97,7 +97,8 @@ def missing(connection: sa.Connection) -> list[str]:
     for table in metadata.sorted_tables:
         if table.name in existing:
             known = {index["name"] for index in inspector.get_indexes(table.name)}
-            lacking += sorted(str(index.name) for index in table.indexes if index.name not in known)
+            of_table = {str(index.name) for index in table.indexes}
+            lacking += sorted(of_table - known)
     return lacking
 
 
@@ -116,11 +117,11 @@ def faults(connection: sa.Connection) -> dict[str, int]:
 
     Whether memories are found by their own words is checked for a sample only.
     """
-    counts = {
-        fault: int(connection.exec_driver_sql(count).scalar_one())
-        for fault, count in _FAULTS.items()
-    }
-    return counts | {"sampled memories are indexed under other words": len(unfindable(connection))}
+    counts: dict[str, int] = {}
+    for fault, count in _FAULTS.items():
+        counts[fault] = int(connection.exec_driver_sql(count).scalar_one())
+    counts["sampled memories are indexed under other words"] = len(unfindable(connection))
+    return counts
 
 
 def unfindable(connection: sa.Connection) -> list[str]:
@@ -129,10 +130,11 @@ def unfindable(connection: sa.Connection) -> list[str]:
     Only a sample is checked: the newest and the oldest indexed memories, without the largest.
     """
     indexed = sa.exists().select_from(passages).where(belongs(passages))
-    small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED).limit(SAMPLED // 2)
+    small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED)
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):
-        for row in connection.execute(small.order_by(order)).all():
+        sampled = small.order_by(order).limit(SAMPLED // 2)
+        for row in connection.execute(sampled).all():
             item = decode_row(connection, row)
             if not _is_found(connection, item):
                 wrong[item.id] = item.memory_key
@@ -141,9 +143,11 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     text = searchable(item)
-    lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
+    first_chunk = text[: end_of_chunk(text, 0)]
+    lexemes = [*analyze(first_chunk).counts, *card_of(item)]
     # A few lexemes, spread evenly over the list, because each of them is a query.
-    spread = lexemes[:: max(len(lexemes) // LEXEMES_TRIED, 1)]
+    step = max(len(lexemes) // LEXEMES_TRIED, 1)
+    spread = lexemes[::step]
     this = MEMORY_IDS.where(*this_memory(item.user_id, item.id))
     return all(
         keyword_index.ranked(connection, item.user_id, [lexeme], this, 1) for lexeme in spread

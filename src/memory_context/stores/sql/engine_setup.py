@@ -200,7 +200,10 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> No
         while True:
             try:
                 connection.execute(pragma)
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as error:
+                # A file that can only be read stays in the mode that it has. The code without its extension.
+                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY:
+                    break
                 # The switch to WAL fails at once while another connection writes, despite busy_timeout.
                 if time.monotonic() > deadline:
                     raise

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -32,8 +33,9 @@ from memory_context.text.index.chunks import searchable
 FRESH = timedelta(minutes=1)
 # Prepared once, because a fold puts many records, and each one is first looked up by its identity.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
-_BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("wanted")))
-_BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
+_WANTED = sa.bindparam("wanted", type_=sa.Text)
+_BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == _WANTED))
+_BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == _WANTED))
 
 
 class PutOptions(NamedTuple):
@@ -88,15 +90,15 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         holder = _holder(connection, item)
         if not holder:
             continue
-        if is_same(holder, item) and not options.replace:
-            return _store_again(connection, holder, item)
-        if options.replace and (
-            holder.id == item.id or options.scope.sees(holder.tier, holder.tier_id)
-        ):
-            if not _locked(connection, holder):
-                continue
+        if not options.replace:
+            if is_same(holder, item):
+                return _store_again(connection, holder, item)
+            raise _key_exists(item)
+        is_visible = options.scope.sees(holder.tier, holder.tier_id)
+        if holder.id != item.id and not is_visible:
+            raise _key_exists(item)
+        if _locked(connection, holder):
             return _overwrite(connection, holder, item, options.batch)
-        raise _key_exists(item)
     indexing.insert(connection, item.user_id, [(item, options.batch)])
     return item
 
@@ -135,13 +137,16 @@ def put_all(
             if not holder or not _locked(connection, holder):
                 raise changed(item.memory_key)
             held.append((holder, item))
+        to_index: dict[UUID, ChunkBatch | None] = {}
         for holder, item in held:
-            _overwrite(connection, holder, item, batches[item.id])
+            batch = batches[item.id]
+            _overwrite(connection, holder, item, batch)
+            to_index[holder.id] = batch
         new = [(item, batches[item.id]) for item in ordered if item.id in written]
         indexing.insert(connection, scope.user_id, new)
-    return {item.id: batch for item, batch in new} | {
-        holder.id: batches[item.id] for holder, item in held
-    }
+    for item, batch in new:
+        to_index[item.id] = batch
+    return to_index
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:
@@ -155,9 +160,9 @@ def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions
     if not options.capacity:
         return
     holder = _by_key(connection, item)
-    is_stored = holder is not None and holder.is_active and is_same(holder, item)
-    if options.replace or not is_stored:
-        make_room(connection, item, options.capacity, holder)
+    if holder and holder.is_active and is_same(holder, item) and not options.replace:
+        return
+    make_room(connection, item, options.capacity, holder)
 
 
 def _replace(
@@ -168,9 +173,8 @@ def _replace(
     Raises:
         RecordChangedError: The record was changed or deleted since it was read.
     """
-    statement = sa.select(memories.c.updated_at).where(
-        *within(options.scope), memories.c.id == read.id
-    )
+    version = sa.select(memories.c.updated_at)
+    statement = version.where(*within(options.scope), memories.c.id == read.id)
     # On PostgreSQL the row is locked; else two writers could both find it unchanged. FOR NO KEY
     # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
@@ -221,7 +225,8 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     same numbers.
     """
     row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
-    return connection.execute(row.with_for_update(key_share=True)).first() is not None
+    locked = connection.execute(row.with_for_update(key_share=True))
+    return locked.first() is not None
 
 
 def _overwrite(
@@ -279,9 +284,9 @@ def _stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
     if held.expires_at and item.expires_at:
         expires_at = max(held.expires_at, item.expires_at)
     moment = now()
-    again = replace(
-        held, is_active=True, expires_at=expires_at, origin=lowest((held.origin, item.origin))
-    )
-    if again == held and moment - held.updated_at < FRESH:
+    origin = lowest((held.origin, item.origin))
+    again = replace(held, is_active=True, expires_at=expires_at, origin=origin)
+    is_fresh = moment - held.updated_at < FRESH
+    if is_fresh and again == held:
         return held
     return replace(again, updated_at=moment)

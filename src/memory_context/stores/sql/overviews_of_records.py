@@ -200,8 +200,9 @@ class Catalog:
             # A codec keeps the columns that it hides (such as the summary) inside the encoded content.
             columns = RECORDS if hidden else _WITHOUT_CONTENTS
             where = matching(scope, filters, connection.dialect.name, hidden)
-            statement = columns.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
-            return [decode_row(connection, row) for row in connection.execute(statement)]
+            ordered = columns.where(*where).order_by(*_ORDERS[sort])
+            page = ordered.limit(limit).offset(offset)
+            return [decode_row(connection, row) for row in connection.execute(page)]
 
         return self._tables.read_tables(read)
 
@@ -229,8 +230,9 @@ class Catalog:
     def users(self) -> dict[str, int]:
         """Return the number of memories of each user, largest first; 0 for a user who has model calls only."""
         users = self.counts("user_id")
-        for user in self._keeper.callers() if self._keeper else ():
-            users.setdefault(user, 0)
+        if self._keeper:
+            for user in self._keeper.callers():
+                users.setdefault(user, 0)
         return users
 
     def tools(self, user: str, limit: int = 100) -> list[str]:
@@ -284,14 +286,10 @@ class Catalog:
 
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
-        statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *narrowed(memories, user_id=user), *expiry.where
-        )
-        oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [
-            (row.user_id, row.id)
-            for row in rows_of(self._tables, statement.order_by(*oldest_first))
-        ]
+        ids = sa.select(memories.c.user_id, memories.c.id)
+        expired = ids.where(*narrowed(memories, user_id=user), *expiry.where)
+        oldest_first = expired.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
+        return [(row.user_id, row.id) for row in rows_of(self._tables, oldest_first)]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
         """Delete those of the user's memories *ids* that have expired; return their keys.
@@ -306,8 +304,9 @@ class Catalog:
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """Return the keys that begin with *start*, sorted; the first *limit* of them."""
         key = memories.c.memory_key
-        begins = sa.func.substr(key, 1, len(start)) == start
-        keys = sa.select(key).where(*within(scope), begins)
+        # Not LIKE, for which a key may hold wildcards, and which ignores case on SQLite.
+        beginning = sa.func.substr(key, 1, len(start))
+        keys = sa.select(key).where(*within(scope), beginning == start)
         sorted_keys = keys.order_by(key).limit(limit)
         return [row.memory_key for row in rows_of(self._tables, sorted_keys)]
 
@@ -317,7 +316,8 @@ class Catalog:
         """Return each value of *column* with its number of memories and their *sums*, the most frequent first."""
         name = memories.c[column]
         statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
-        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
+        grouped = statement.group_by(name)
+        return rows_of(self._tables, grouped.order_by(_COUNT.desc(), name))
 
 
 def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:

@@ -55,8 +55,9 @@ class _Compiled:
         if self.results is None:
             found: list[tuple[int, _Processor]] = []
             description = getattr(cursor, "cursor", cursor).description
-            for position, (kind, column) in enumerate(zip(self.types, description, strict=True)):
-                convert = kind.dialect_impl(dialect).result_processor(dialect, column[1])
+            for position, kind in enumerate(self.types):
+                _, type_code, *_ = description[position]
+                convert = kind.dialect_impl(dialect).result_processor(dialect, type_code)
                 if convert:
                     found.append((position, convert))
             self.results = found
@@ -99,17 +100,16 @@ class Prepared:
         """Execute the statement with each of *values*."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        execute(connection, compiled.text, parameters[0] if len(parameters) == 1 else parameters)
+        if len(parameters) == 1:
+            [parameters] = parameters
+        execute(connection, compiled.text, parameters)
 
     def counts(self, connection: sa.Connection, values: Sequence[Values]) -> list[int]:
         """Execute the statement with each of *values*; return the numbers of rows that they changed."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if (
-            len(parameters) < 2
-            or connection.dialect.name == "sqlite"
-            or has_listeners(connection.engine)
-        ):
+        has_server = connection.dialect.name != "sqlite"
+        if len(parameters) < 2 or not has_server or has_listeners(connection.engine):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
         # A single round trip to the server for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)

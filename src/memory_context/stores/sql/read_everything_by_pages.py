@@ -41,8 +41,8 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
         last_created = sa.literal(last.created_at, UTCDateTime)
         last_id = sa.literal(last.id, sa.Uuid)
-        is_later = sa.tuple_(*_OLDEST_FIRST) > sa.tuple_(last_created, last_id)
-        page = statement.where(is_later)
+        place = sa.tuple_(*_OLDEST_FIRST)
+        page = statement.where(place > sa.tuple_(last_created, last_id))
 
 
 def _items_of(connection: sa.Connection, records: AnySelect) -> list[MemoryItem]:
@@ -54,7 +54,8 @@ def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
     """Yield the deletions of a scope's user, sorted by key."""
     check_arguments(scope=scope)
     key = deletions.c.memory_key
-    page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)
+    mine = DELETIONS.filter_by(user_id=scope.user_id)
+    page = mine.order_by(key).limit(PAGE)
     last = ""
     while rows := rows_of(store, page.where(key > last)):
         yield from (Deletion(*row) for row in rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import TypeAlias
 from uuid import UUID
 
@@ -55,14 +56,13 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
         written.add(item.id)
         keys.append({"user": item.user_id, "wanted": item.memory_key})
         if item.access_count:
-            reads.append(
-                {
-                    "user_id": item.user_id,
-                    "memory_id": item.id,
-                    "accessed_at": item.accessed_at or item.updated_at,
-                    "access_count": item.access_count,
-                }
-            )
+            row = {
+                "user_id": item.user_id,
+                "memory_id": item.id,
+                "accessed_at": item.accessed_at or item.updated_at,
+                "access_count": item.access_count,
+            }
+            reads.append(row)
     if reads:
         _INSERT_READS.run(connection, reads)
     if keys:
@@ -118,7 +118,8 @@ def _restore_run(
             total += conflict(record, reason)
         else:
             new.append(record)
-    inserted = insert_records(connection, new)
+    # In the order of the keys, in which everybody locks records; another one could deadlock.
+    inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
     written = list[MemoryItem]()
     for item in new:
         if item.id in inserted:
@@ -135,7 +136,8 @@ def _restore_run(
 def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
     """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
-    stored = MEMORY_IDS.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+    mine = MEMORY_IDS.filter_by(user_id=user_id)
+    stored = mine.where(memories.c.id.in_(ids))
     return set(connection.execute(stored).scalars())
 
 
@@ -144,8 +146,9 @@ def _deleted(
 ) -> dict[str, Deletion]:
     """Return the noted deletions of the keys of *records*, by key."""
     keys = [record.memory_key for record in records]
-    noted = DELETIONS.filter_by(user_id=user_id).where(deletions.c.memory_key.in_(keys))
-    return {row.memory_key: Deletion(*row) for row in connection.execute(noted)}
+    mine = DELETIONS.filter_by(user_id=user_id)
+    noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
+    return {row.memory_key: Deletion(*row) for row in noted}
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:
@@ -177,7 +180,9 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     """Compare *item* with the stored record of the same id."""
     old = indexing.item_by_id(connection, item.user_id, item.id)
-    differing = differences(old, item) if old else ["id"]
+    differing = ["id"]
+    if old:
+        differing = differences(old, item)
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
@@ -186,7 +191,8 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
 
 def conflict(item: MemoryItem, reason: str) -> Restored:
     """Return the outcome for a record that was not written, and why."""
-    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
+    of_item = Conflict(item.user_id, item.memory_key, reason, item.id)
+    return Restored(conflicts=(of_item,))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
@@ -194,7 +200,9 @@ def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
     different = list[str]()
     for item_field in fields(MemoryItem):
         name = item_field.name
-        if name not in _NOT_COMPARED and getattr(one, name) != getattr(other, name):
+        if name in _NOT_COMPARED:
+            continue
+        if getattr(one, name) != getattr(other, name):
             different.append(name)
     return different
 

@@ -15,6 +15,7 @@ from memory_context.stores.sql.schema import (
     deletions,
     memories,
 )
+from memory_context.stores.sql.scopes_and_filters_as_sql import order_of
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, is_postgresql, upsert
 
 
@@ -23,12 +24,14 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     if is_postgresql(connection):
         # The rows are locked first, so that memories that are stored from now on are not deleted. As
         # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
-        by_key = MEMORY_IDS.where(*where).order_by(memories.c.memory_key.collate("C"))
+        key = memories.c.memory_key.collate("C")
+        by_key = MEMORY_IDS.where(*where).order_by(key)
         ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:
             return []
-        these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
-        where = (memories.c.user_id == user_id, memories.c.id == these)
+        # One array and not an IN, which would have a parameter for each of them.
+        listed = sa.literal(ids, ARRAY(sa.Uuid()))
+        where = (memories.c.user_id == user_id, memories.c.id == sa.any_(listed))
     doomed = MEMORY_IDS.where(*where)
     # Before the rows are deleted, because removing them from the index needs their texts.
     indexing.remove(connection, user_id, doomed)
@@ -43,14 +46,19 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     connection.execute(upsert(insert))
     # Explicit, although the foreign key cascades, because a caller's engine may have SQLite's
     # foreign keys switched off.
-    reads = sa.delete(access).filter_by(user_id=user_id).where(access.c.memory_id.in_(doomed))
-    connection.execute(reads)
-    deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
-    return list(connection.execute(deleted).scalars())
+    reads = sa.delete(access).filter_by(user_id=user_id)
+    connection.execute(reads.where(access.c.memory_id.in_(doomed)))
+    rows = sa.delete(memories).where(*where)
+    deleted = connection.execute(rows.returning(memories.c.memory_key))
+    return list(deleted.scalars())
 
 
 def evict(connection: sa.Connection, where: Conditions) -> list[str]:
     """Make the active memories that meet *where* inactive; return their keys."""
-    statement = sa.update(memories).where(*where, memories.c.is_active.is_(sa.true()))
+    active = MEMORY_IDS.where(*where, memories.c.is_active.is_(sa.true()))
+    # Locked in the order of their keys first, as in `delete`; FOR NO KEY UPDATE, as an UPDATE does.
+    by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
+    locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
+    statement = sa.update(memories).where(*where, locked)
     evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
     return list(connection.execute(evicted).scalars())

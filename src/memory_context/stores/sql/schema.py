@@ -225,7 +225,8 @@ version = sa.Table(
 
 def belongs(table: sa.FromClause) -> Condition:
     """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
-    return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
+    is_same_user = table.c.user_id == memories.c.user_id
+    return is_same_user & (table.c.memory_id == memories.c.id)
 
 
 def this_memory(user_id: str, memory_id: UUID) -> tuple[Condition, ...]:
@@ -255,7 +256,8 @@ def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
 
     It is cast, because in PostgreSQL the sum of a BIGINT is a NUMERIC, which would be read as a Decimal.
     """
-    return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.BigInteger)
+    total = sa.func.sum(column)
+    return sa.cast(sa.func.coalesce(total, 0), sa.BigInteger)
 
 
 def count_rows(
@@ -266,5 +268,6 @@ def count_rows(
     **values: object,
 ) -> int:
     """Return the number of rows of *table* that meet *where* and whose columns have the given values."""
-    statement = sa.select(sa.func.count()).select_from(table).filter_by(**values).where(*where)
+    count = sa.select(sa.func.count()).select_from(table)
+    statement = count.filter_by(**values).where(*where)
     return connection.execute(statement).scalar_one()

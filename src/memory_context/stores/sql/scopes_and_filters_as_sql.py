@@ -7,7 +7,7 @@ everything about them but their values: a statement is made once for a shape, an
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import is_too_large, shown
 from memory_context.model.item import is_storable
 from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
@@ -37,8 +38,11 @@ def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
     """
     start = sa.func.rtrim(path, "/", type_=sa.Text)
     # One range, which an index can look up. It also contains paths such as `path-2` and `path.old`.
-    in_range = (column >= start) & (column < start + "0")  # 0 follows / in ASCII
-    return in_range & ((column == start) | (column >= start + "/"))
+    after_all_below = start + "0"  # 0 follows / in ASCII
+    in_range = (column >= start) & (column < after_all_below)
+    is_path = column == start
+    is_below = column >= start + "/"
+    return in_range & (is_path | is_below)
 
 
 def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
@@ -95,7 +99,8 @@ def matching(
         InvalidFilterError: There is no such column or operator, the column cannot hold the value, or the column is
             *hidden* by the store's codec.
     """
-    return [*within(scope), *_conditions_of(filters or {}, dialect, hidden)]
+    of_filters = _conditions_of(filters or {}, dialect, hidden)
+    return [*within(scope), *of_filters]
 
 
 def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
@@ -132,7 +137,8 @@ def checked_last(conditions: Conditions) -> Condition:
     Inside a CASE, SQLite cannot use an index for them. Else it might read a whole tier by an index, although only a
     few ids or chunks have to be looked up.
     """
-    return sa.case((sa.and_(sa.true(), *conditions), 1), else_=0) == 1
+    all_hold = sa.and_(sa.true(), *conditions)
+    return sa.case((all_hold, 1), else_=0) == 1
 
 
 class ScopeShape(NamedTuple):
@@ -154,15 +160,16 @@ class ScopeShape(NamedTuple):
         conditions: list[Condition] = [
             memories.c[name] == value_of(f"scope_{name}") for name in self.columns
         ]
-        if self.places is not None:
-            # The same rule as `Scope.sees`. Without an IN: `Prepared` statements cannot have one.
-            in_sight = [memories.c.tier == tier for tier in OPEN_TIERS]
-            for number in range(self.places):
-                is_tier = memories.c.tier == value_of(f"open_tier_{number}")
-                is_place = memories.c.tier_id == value_of(f"open_id_{number}")
-                in_sight.append(is_tier & is_place)
-            conditions.append(sa.or_(memories.c.tier_id.is_(None), *in_sight))
-        return conditions
+        if self.places is None:
+            return conditions
+        # The same rule as `Scope.sees`. Without an IN: `Prepared` statements cannot have one.
+        in_sight: list[Condition] = [memories.c.tier_id.is_(None)]
+        in_sight += (memories.c.tier == tier for tier in OPEN_TIERS)
+        for number in range(self.places):
+            is_tier = memories.c.tier == value_of(f"open_tier_{number}")
+            is_place = memories.c.tier_id == value_of(f"open_id_{number}")
+            in_sight.append(is_tier & is_place)
+        return [*conditions, sa.or_(*in_sight)]
 
 
 def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
@@ -170,7 +177,9 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     check_arguments(scope=scope)
     narrowed = scope.narrowed()
     columns = tuple(narrowed)
-    values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
+    values: dict[str, Any] = {}
+    for name, value in narrowed.items():
+        values[f"scope_{name}"] = value
     if scope.places is None:
         return ScopeShape(columns, None), values
     for number, (tier, tier_id) in enumerate(sorted(scope.places)):
@@ -210,7 +219,8 @@ def conditions_by_shape(
 ) -> list[Condition]:
     """Return the conditions as `matching` does, to be executed with the values of `shape_of` and `shape_of_filters`."""
     _conditions_of(filters.filters, dialect, hidden)  # checks the values
-    return [*scope.conditions(), *_conditions_of(filters.bound(), dialect, hidden)]
+    of_filters = _conditions_of(filters.bound(), dialect, hidden)
+    return [*scope.conditions(), *of_filters]
 
 
 def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
@@ -219,10 +229,15 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
 
     def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
         values[f"value_{len(values)}"] = value
-        is_valid = is_storable(value) if isinstance(value, str) else not is_endless(value)
-        return value.__class__, is_valid, getattr(value, "tzinfo", None) is not None
+        is_valid = not is_endless(value)
+        if isinstance(value, str):
+            is_valid = is_storable(value)
+        is_valid &= not is_too_large(value)
+        has_zone = getattr(value, "tzinfo", None) is not None
+        return value.__class__, is_valid, has_zone
 
-    return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
+    kinds = _with_leaves(filters, kind_of)
+    return FilterShape(repr(kinds), filters), values
 
 
 def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
@@ -311,15 +326,16 @@ def counted_column(name: str) -> sa.Column[Any]:
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
-        operators = cast("Mapping[object, object]", wanted).items()
-        conditions = [_compared(column, name, value, dialect) for name, value in operators]
-        return sa.and_(sa.true(), *conditions)  # without operators everything matches
+        conditions: list[Condition] = [sa.true()]  # without operators everything matches
+        for name, value in cast("Mapping[object, object]", wanted).items():
+            conditions.append(_compared(column, name, value, dialect))
+        return sa.and_(*conditions)
     if isinstance(wanted, _LISTS):
-        return _one_of(column, list(cast("Iterable[object]", wanted)), dialect)
+        return _one_of(column, cast("Iterable[object]", wanted), dialect)
     return column == _checked(column, wanted)
 
 
-def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
+def _one_of(column: sa.Column[Any], wanted: Iterable[object], dialect: str) -> Condition:
     listed: list[object] = []
     others: list[Condition] = []
     for one in wanted:
@@ -345,9 +361,10 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
-        each = cast("Mapping[object, object]", fields).items()
-        conditions = [may_match(name, limits, dialect) for name, limits in each]
-        return sa.and_(sa.true(), *conditions)
+        conditions: list[Condition] = [sa.true()]
+        for name, limits in cast("Mapping[object, object]", fields).items():
+            conditions.append(may_match(name, limits, dialect))
+        return sa.and_(*conditions)
     if list(operators) != ["$contains"]:
         raise InvalidFilterError(
             f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
@@ -366,7 +383,8 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
+    are_texts = _is_text(value) and isinstance(column.type, sa.Text)
+    if takes and not are_texts:
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
@@ -395,16 +413,18 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     if value is None:
         return None
     kind = column.type.python_type
-    fits = isinstance(value, int | float if kind is float else kind)
+    fits = isinstance(value, kind)
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well
+    elif isinstance(value, int):
+        fits = kind in (int, float) and not is_too_large(value)
     elif isinstance(value, str):
         fits &= is_storable(value)
     # Without a time zone, the same value would be another point in time on another machine.
     elif isinstance(value, datetime):
         fits &= value.tzinfo is not None
     if not fits:
-        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {value!r:.80}")
+        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {shown(value)}")
     return value
 
 
@@ -417,10 +437,15 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
         raise InvalidFilterError(
             f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
         )
-    each = sa.func.json_each if dialect == "sqlite" else sa.func.jsonb_array_elements_text
-    elements = each(memories.c.tags).table_valued(sa.column("value", sa.Text))
-    is_wanted = elements.c.value.in_(words) if words else sa.false()
-    return sa.exists(sa.select(elements.c.value).where(is_wanted))
+    if not words:
+        return sa.false()
+    each = sa.func.jsonb_array_elements_text
+    if dialect == "sqlite":
+        each = sa.func.json_each
+    tag = sa.column("value", sa.Text)
+    elements = each(memories.c.tags).table_valued(tag)
+    value = elements.c.value
+    return sa.exists(sa.select(value).where(value.in_(words)))
 
 
 def _is_word(word: object) -> bool:

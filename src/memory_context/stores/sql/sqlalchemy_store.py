@@ -294,8 +294,9 @@ class SQLAlchemyStore(ClosedAtExit):
         check_arguments(scope=scope, query=query)
         check_whole("limit", limit, 1)
         wanted = hits_to_memories.wanted_of(query)
-        says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
-        if not says_something:
+        # An embedder reads stop words, too, which have no lexemes.
+        said = query.strip() if mode == "semantic" else wanted
+        if not said:
             return self.query(scope, filters, limit=limit)
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
@@ -547,9 +548,10 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
-        statement = sa.select(total_of(counted_column(column)))
-        [[total]] = self.database.rows(statement.where(*self._matching(scope, filters)))
-        return int(total)
+        total = sa.select(total_of(counted_column(column)))
+        where = self._matching(scope, filters)
+        [[found]] = self.database.rows(total.where(*where))
+        return int(found)
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
@@ -762,10 +764,11 @@ def _page(
     if unlimited:
         return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
     # The ids of the page are selected first, so that wide columns are read for its records only.
-    page = MEMORY_IDS.where(*matching).order_by(*order).offset(skipped)
-    chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
-    mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
-    return Prepared(mine.order_by(*order_of(order_by, dialect, hidden, by_index=False)))
+    limit = sa.bindparam("limit", type_=sa.BigInteger)
+    page = MEMORY_IDS.where(*matching).order_by(*order).offset(skipped).limit(limit)
+    is_mine = memories.c.user_id == sa.bindparam("scope_user_id")
+    chosen = RECORDS.where(is_mine, memories.c.id.in_(page))
+    return Prepared(chosen.order_by(*order_of(order_by, dialect, hidden, by_index=False)))
 
 
 @lru_cache(maxsize=STATEMENTS)
@@ -776,8 +779,8 @@ def _usage(
     group = (memories.c.tier, memories.c.category)
     sizes = (total_of(memories.c.char_count), total_of(memories.c.byte_count))
     matching = conditions_by_shape(shape, filters, dialect, hidden)
-    sums = sa.select(*group, sa.func.count(), *sizes).where(*matching)
-    return Prepared(sums.group_by(*group))
+    sums = sa.select(*group, sa.func.count(), *sizes)
+    return Prepared(sums.where(*matching).group_by(*group))
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
@@ -787,9 +790,9 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
         raise InvalidScopeError(
             f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
         )
-    wrong = {
-        name: value for name, value in scope.narrowed().items() if getattr(item, name) != value
-    }
+    narrowed = scope.narrowed()
+    names = [name for name, value in narrowed.items() if getattr(item, name) != value]
+    wrong = {name: narrowed[name] for name in names}
     if wrong:
         raise InvalidScopeError(
             f"the memory of {item.user_id!r} does not belong to this scope, whose memories have {wrong}"
@@ -806,9 +809,11 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of each memory that meets *where*; return the number of these memories."""
     ids = (memories.c.user_id, memories.c.id)
     # Locked in PostgreSQL, so that one that is deleted meanwhile is left out: its count would violate the foreign key.
+    # In the order of the keys, in which everybody locks records.
     reads = (
         sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1))
         .where(*where)
+        .order_by(*order_of("-memory_key", connection.dialect.name))
         .with_for_update(key_share=True, of=memories)
     )
     insert = insert_into(access).from_select(access.c.keys(), reads)

@@ -50,9 +50,10 @@ def make_room(
             return
         if not capacity.evict or not items:
             raise full
+        evicted = ", ".join(_evict(connection, others, capacity, items))
         # None, if another process has just deleted the one to be evicted; then the rest is counted again.
-        if evicted := _evict(connection, others, capacity, items):
-            events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
+        if evicted:
+            events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=evicted)
 
 
 @contextmanager
@@ -82,14 +83,14 @@ def _lock(connection: sa.Connection, *names: str) -> None:
 
     PostgreSQL's locks are numbers, so the names are hashed.
     """
-    advisory_lock(connection, sa.func.hashtextextended(sa.literal("\n".join(names)), _SEED))
+    name = sa.literal("\n".join(names))
+    advisory_lock(connection, sa.func.hashtextextended(name, _SEED))
 
 
 def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) -> tuple[int, int]:
     """Return the number of records that meet *where*, and the sum of their sizes."""
-    items, total = connection.execute(
-        sa.select(sa.func.count(), total_of(size)).where(*where)
-    ).one()
+    totals = sa.select(sa.func.count(), total_of(size))
+    items, total = connection.execute(totals.where(*where)).one()
     return items, total
 
 
@@ -101,8 +102,9 @@ def _evict(
     At least one memory is evicted. The least important ones go first; of equally important ones,
     the oldest.
     """
-    # At least one, or `make_room` would never end.
-    share = max(int(capacity.evict * (capacity.max_items or items)), 1)
+    share = int(capacity.evict * (capacity.max_items or items))
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
-    least = MEMORY_IDS.where(*others).order_by(*order).limit(share)
+    least_first = MEMORY_IDS.where(*others).order_by(*order)
+    # At least one, or `make_room` would never end.
+    least = least_first.limit(max(share, 1))
     return evict(connection, (*others, memories.c.id.in_(least)))

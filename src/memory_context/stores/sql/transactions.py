@@ -12,7 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context.exceptions import SchemaVersionError, StoreError, StoreUnavailableError
+from memory_context.exceptions import (
+    EncryptionError,
+    SchemaVersionError,
+    StoreError,
+    StoreUnavailableError,
+)
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
@@ -37,10 +42,17 @@ T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
-# The right to write to the index stands for the rights to all tables.
-_ONLY_SELECTS = sa.text(
-    "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege('agent_memory_passages', 'INSERT')"
+# The right to write to the index stands for the rights to all tables; before there are any, the right to create them.
+_MAY_WRITE = sa.text(
+    """
+    SELECT current_setting('transaction_read_only') = 'off' AND coalesce(
+        has_table_privilege(to_regclass('agent_memory_passages'), 'INSERT'),
+        has_schema_privilege(current_schema(), 'CREATE')
+    )
+    """
 )
+# SQLSTATEs insufficient_privilege and read_only_sql_transaction.
+_WRITE_REFUSED = ("42501", "25006")
 
 _NO_VALUES: Values = {}
 # So often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
@@ -84,7 +96,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
-        self._only_selects = False
+        self._may_write = False
         # With a timeout, because whoever holds it may be waiting for a database that hangs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._write_lock = engine_setup.write_lock(self.url)
@@ -118,11 +130,16 @@ class Database:
 
     @property
     def reads_only(self) -> bool:
-        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server."""
-        if self._only_selects or urls.opens_for_reading(self.url):
-            return True
+        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server.
+
+        A server is asked until it says that one can, and again after it has refused to write.
+        """
+        if self.dialect == "postgresql":
+            self._may_write = self._may_write or self.run_as_it_is(_may_write)
+            return not self._may_write
         file = urls.file_of(self.url)
-        return file is not None and file_watch.may_only_read(str(file))
+        may_only_read = file is not None and file_watch.may_only_read(str(file))
+        return may_only_read or urls.opens_for_reading(self.url)
 
     def read(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
@@ -270,6 +287,8 @@ class Database:
             self._ready_pool = None
             raise
         except SQLAlchemyError as error:
+            if getattr(_cause(error), "sqlstate", None) in _WRITE_REFUSED:
+                self._may_write = False
             if _SCHEMA_GONE.search(str(error)):
                 self._ready_pool = None  # the next use creates the schema again
             raise self._store_error(error) from _without_values(error)
@@ -299,20 +318,24 @@ class Database:
             # wait for other writers.
             revision = self.run_as_it_is(migrate.revision_of)
             if revision != migrate.HEAD:
-                if self.reads_only and revision in migrate.REVISIONS:
+                if self.reads_only and revision in (None, *migrate.REVISIONS):
+                    found = f"schema {revision}" if revision else "no schema yet"
                     raise SchemaVersionError(
-                        f"the database has schema {revision}, this library needs {migrate.HEAD}, and it can only be "
+                        f"the database has {found}, this library needs {migrate.HEAD}, and it can only be "
                         "read here; run `memory-context migrate` where it can be written"
                     )
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
-            if self.dialect == "postgresql":
-                self._only_selects = self.run_as_it_is(_only_selects)
             # Where nothing can be written, the index is used as it is.
             if not self.reads_only and self.run_as_it_is(keyword_index.version_of) < VERSION:
                 with deadlines.waiting(None):
                     self.run_as_it_is(keyword_index.renew, kind="write")
             self.read_format()
             if self._row_format.index_key is None and self.codec.index != "plain":
+                if self.reads_only:
+                    raise EncryptionError(
+                        "this database is not encrypted, or its index is not, and it can only be read here: open it "
+                        "without encryption, or encrypt it by `reencrypt` where it can be written"
+                    )
                 self.run_as_it_is(keyword_index.hide_words, kind="write")
                 self.read_format()
             self._ready_pool = pool
@@ -339,8 +362,8 @@ class Database:
         return StoreError(message)
 
 
-def _only_selects(connection: sa.Connection) -> bool:
-    return bool(connection.execute(_ONLY_SELECTS).scalar())
+def _may_write(connection: sa.Connection) -> bool:
+    return bool(connection.execute(_MAY_WRITE).scalar())
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:

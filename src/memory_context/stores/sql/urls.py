@@ -39,7 +39,7 @@ def store_url(
 
     Raises:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
-            other than psycopg.
+            other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
@@ -60,12 +60,29 @@ def store_url(
     parsed = supported(parsed)
     file = file_of(parsed)
     if file:
+        if isinstance(text, str):
+            _refuse_words_as_options(text)
         path = str(file.expanduser().absolute())
-        parsed = parsed.set(database=f"file:{quote(path)}" if _is_uri(parsed) else path)
+        if _is_uri(parsed):
+            path = f"file:{quote(path)}"
+        return parsed.set(database=path)
     password = os.environ.get(password_variable)
-    if parsed.get_backend_name() == "postgresql" and parsed.password is None and password:
-        parsed = parsed.set(password=password)
+    is_postgresql = parsed.get_backend_name() == "postgresql"
+    if is_postgresql and password and parsed.password is None:
+        return parsed.set(password=password)
     return parsed
+
+
+def _refuse_words_as_options(url: str) -> None:
+    """Refuse words behind a question mark that are no options.
+
+    SQLAlchemy drops them silently, and would open another file than the one that was meant.
+    """
+    _, _, options = url.partition("?")
+    if options and not all("=" in option for option in options.split("&")):
+        raise UnsupportedDatabaseError(
+            f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+        )
 
 
 def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
@@ -112,7 +129,9 @@ def supported(url: sa.URL) -> sa.URL:
         raise UnsupportedDatabaseError(
             f"the driver {driver!r} is not supported; write {suggestion}://…"
         )
-    return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
+    if backend == "sqlite":
+        return url.set(drivername="sqlite")
+    return url.set(drivername="postgresql+psycopg")
 
 
 def file_of(url: sa.URL) -> Path | None:
@@ -125,21 +144,24 @@ def file_of(url: sa.URL) -> Path | None:
     if not _is_uri(url):
         return Path(url.database or "")
     path = unquote(urlsplit(url.database or "").path)
-    is_in_memory = url.query.get("mode") == "memory" or url.query.get("vfs") == "memdb"
-    if is_in_memory or path in ("", ":memory:"):
+    mode = url.query.get("mode")
+    file_system = url.query.get("vfs")
+    if mode == "memory" or file_system == "memdb" or path in ("", ":memory:"):
         return None
     return Path(path)
 
 
 def opens_for_reading(url: sa.URL) -> bool:
     """Return whether SQLite opens the file of *url* for reading only. Without ``uri=true`` it ignores ``mode=ro``."""
-    return _is_uri(url) and url.query.get("mode") == "ro"
+    mode = url.query.get("mode")
+    return mode == "ro" and _is_uri(url)
 
 
 def _is_uri(url: sa.URL) -> bool:
     """Return whether the database is named by a URI of SQLite's, as in ``sqlite:///file:name.db?mode=ro&uri=true``."""
-    is_on = str(url.query.get("uri")).lower() in _TRUE
-    return is_on and (url.database or "").startswith("file:")
+    value = str(url.query.get("uri"))
+    name = url.database or ""
+    return value.lower() in _TRUE and name.startswith("file:")
 
 
 def shown_url(url: sa.URL) -> str:
@@ -163,4 +185,4 @@ def unread_url(text: object) -> str:
 
 def is_memory(url: sa.URL) -> bool:
     """Return whether this is an in-memory SQLite database, which lives as long as its store."""
-    return url.get_backend_name() == "sqlite" and (url.database or ":memory:") == ":memory:"
+    return url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:")

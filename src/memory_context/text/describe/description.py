@@ -54,9 +54,12 @@ class Description:
         """Return the description as a line of at most 80 characters without square brackets."""
         facts = one_line(self.facts)
         cut = ", cut"
-        if self.is_cut and cut not in facts and len(facts + cut) < MAX_DESCRIPTION:
+        has_room = len(facts + cut) < MAX_DESCRIPTION
+        if self.is_cut and has_room and cut not in facts:
             facts += cut
-        opening, closing = (" (", ")") if self.in_parentheses else (": ", "")
+        opening, closing = ": ", ""
+        if self.in_parentheses:
+            opening, closing = " (", ")"
         room = MAX_DESCRIPTION - len(facts + opening + closing)
         names = [name for name in map(one_line, self.names) if name]
         shown = facts
@@ -73,7 +76,9 @@ class Description:
 
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun: ``1 line``, ``1,204 rows``."""
-    return f"{number:,} {noun if number == 1 else plural(noun)}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {plural(noun)}"
 
 
 def plural(noun: str) -> str:

@@ -21,7 +21,10 @@ _BRANCH = re.compile(
     re.MULTILINE,
 )
 # A line with a single word, without the punctuation of code or prose.
-_NAME = re.compile(r"\s*(?:[A-Za-z]:\\)?[^\s:|,;=(){}<>\"'*\[\]]+$")
+_NAME = re.compile(r"[^\S\n]*(?:[A-Za-z]:\\)?[^\s:|,;=(){}<>\"'*\[\]]+$")
+# Comments, fields and sentences among paths are none.
+_ONE_WORD = re.compile(r"^[^\S\n]*[^\s#]\S*(?<!:)$", re.MULTILINE)
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _PATH = re.compile(r".*[/\\]|.*\w\.[A-Za-z]\w{0,7}$")
 
 
@@ -40,8 +43,9 @@ def describe_listing(sample: Sample) -> Description | None:
         names = unique_names(entry["name"] for entry in entries)
         return Description(Kind.FILES, facts, names, in_parentheses=True)
     words = [match[0].strip() for match in matches_of(_NAME, lines, 0.9)]
+    words = list(filter(_LETTER_OR_DIGIT.search, words))
     paths = sum(1 for word in words if _PATH.match(word))
     if len(words) < 2 or paths < 0.6 * len(words):
         return None
-    facts = f"list of {counted(sample.line_count, 'path')}"
-    return Description(Kind.FILES, facts, unique_names(words))
+    count = sum(1 for _ in _ONE_WORD.finditer(sample.text))
+    return Description(Kind.FILES, f"list of {counted(count, 'path')}", unique_names(words))

@@ -75,7 +75,9 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
     named = (key for key, member in value.items() if isinstance(member, str | int))
     name_key = next(filter(_NAME_KEY.fullmatch, named), "")
     found = largest_records(value, mostly=True)
-    if found and is_list(found.value) and (len(found.value) >= MANY or not name_key):
+    # A record with a name may hold a short list of parts; without a name, the list is what matters.
+    fewest = MANY if name_key else 0
+    if found and is_list(found.value) and len(found.value) >= fewest:
         is_most_of_it = found.names or 2 * found.weight >= len(str(value))
         if is_most_of_it:
             noun = singular(found.key).replace("_", " ")
@@ -87,6 +89,10 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
         facts += f" ({name_key} {shortened(value[name_key])})"
     names = unique_names(key for key in value if key != name_key)
     return Description(Kind.JSON, facts, names, is_cut=literal.is_cut)
+
+
+def _plain(values: list[Any]) -> list[Any]:
+    return [value for value in values if not isinstance(value, dict | list)]
 
 
 def _describe_list(
@@ -113,11 +119,10 @@ def _describe_list(
         names = _fields_of(sampled)
         noun = noun or "object"
     elif items and all(isinstance(item, list | tuple) for item in sampled):
-        cells = columns or [cell for cell in items[0] if not isinstance(cell, dict | list)]
-        names = unique_names(cells)
+        names = unique_names(columns or _plain(items[0]))
         noun = noun or "row"
     else:
-        names = tuple(shortened(item) for item in sampled if not isinstance(item, dict | list))
+        names = tuple(map(shortened, _plain(sampled)))
         noun = noun or "value"
     count = len(items)
     length = len(sample.text)

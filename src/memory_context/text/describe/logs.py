@@ -14,12 +14,12 @@ from memory_context.text.rows.separated_values import begins_with_names
 LOOKED_AT = 60
 # Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
 _TIME = (
-    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d"
+    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}[: ]\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 # A time after at most one word, a level after at most 60 characters, a web server's time, `level=info`, or npm's levels.
 _LINE = re.compile(
-    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|\S+ \S+ \S+ \[{_TIME}"
+    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|(?:\S+ \S+ \S+ )?\[{_TIME}"
     r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
 # What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.
@@ -27,6 +27,7 @@ _PREFIX = re.compile(
     rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
+_BELOW_STAMPED = (" ", "\t", "Traceback", "Caused by")
 _FAILURE_MARKS = (*ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
 
 
@@ -40,9 +41,10 @@ def describe_log(sample: Sample) -> Description | None:
         return None
     stamped = sum(1 for line in lines if _LINE.match(line))
     # Stack traces and continued entries are below lines with a time.
-    below = sum(1 for line in lines if line.startswith((" ", "\t", "Traceback", "Caused by")))
+    below = sum(1 for line in lines if line.startswith(_BELOW_STAMPED))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
-    if 2 * stamped <= len(lines) and not has_traces:
+    is_log = has_traces or 2 * stamped > len(lines)
+    if not is_log:
         return None
     if not _LINE.match(lines[0]):
         # A table may have times or levels in its cells. The names above them have none.
@@ -68,13 +70,16 @@ def describe_log(sample: Sample) -> Description | None:
 def failures_in(text: str) -> tuple[int, str]:
     """Return how many lines of *text* report a failure, and the first of them."""
     failures = _count_lines(text, _FAILURE_MARKS)
-    return failures, _first_line_with(text, _FAILURE_MARKS) if failures else ""
+    if not failures:
+        return 0, ""
+    return failures, _first_line_with(text, _FAILURE_MARKS)
 
 
 def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
     """Return the first line that has one of `marks`, at least one of which must be in the text."""
-    place = min(text.find(mark) for mark in marks if mark in text)
-    start = line_start(text, place)
+    places = [text.find(mark) for mark in marks]
+    first = min(place for place in places if place >= 0)
+    start = line_start(text, first)
     line, _, _ = text[start : start + LONGEST_LINE].partition("\n")
     return line
 
@@ -85,4 +90,6 @@ def _count_lines(text: str, marks: tuple[str, ...]) -> int:
     if not occurring:
         return 0
     any_mark = "|".join(occurring)
-    return sum(1 for _ in re.finditer(f"(?:{any_mark})[^\n]*", text))
+    # To the end of the line, so that each line counts once.
+    lines = re.finditer(f"(?:{any_mark})[^\n]*", text)
+    return sum(1 for _ in lines)

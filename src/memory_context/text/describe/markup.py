@@ -24,18 +24,22 @@ def describe_markup(sample: Sample) -> Description | None:
     """Describe an HTML page or XML."""
     if not sample.head.lstrip().startswith("<"):
         return None
+    size = counted(sample.line_count, "line")
     if _PAGE.search(sample.head[:2000]):
-        title = _TITLE.search(sample.head)
         facts = "HTML page"
+        title = _TITLE.search(sample.head)
         if title:
-            facts += f' "{one_line(html.unescape(title[1]), LONGEST_TITLE)}"'
+            words = html.unescape(title[1])
+            facts += f' "{one_line(words, LONGEST_TITLE)}"'
         links = len(_LINK.findall(sample.text))
-        size = counted(links, "link") if links else counted(sample.line_count, "line")
+        if links:
+            size = counted(links, "link")
         return Description(Kind.MARKUP, f"{facts}, {size}")
     names = unique_names(_ELEMENT.findall(sample.head))
-    if not names or f"</{names[0]}>" not in sample.tail:
-        return None
-    return Description(Kind.MARKUP, f"XML, {counted(sample.line_count, 'line')}", names)
+    # The first element is the root, which ends last.
+    if names and f"</{names[0]}>" in sample.tail:
+        return Description(Kind.MARKUP, f"XML, {size}", names)
+    return None
 
 
 def describe_markdown(sample: Sample) -> Description | None:

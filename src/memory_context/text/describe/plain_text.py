@@ -7,7 +7,7 @@ import re
 from memory_context.model.media import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import failures_in
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.lines import line_start
 
@@ -22,6 +22,15 @@ _ERROR = re.compile(
     r"|.{0,200}(?:command not found|: not found$|No such file or directory|Permission denied)",
     re.IGNORECASE,
 )
+# A compiler's message: `main.c:4:9: error: …`, `a.ts(4,9): error TS2322: …`, `error[E0425]: …`; not the one that only counts.
+_MESSAGE = re.compile(
+    r"^(?P<place>[^\s:(]{1,200}[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?(?P<level>error|warning)"
+    r"(?:\[\w+\]| [A-Z]+\d+)?: (?!aborting|could not compile)(?P<message>.*)",
+    re.MULTILINE,
+)
+# `Found 12 errors.`, `✖ 12 problems (2 errors, 10 warnings)`, `3 errors`.
+_SUM = re.compile(r"\W*(?:Found )?\d[\d,]* (?:error|problem|failure|issue|warning|offense)s?\b")
+LINES_OF_SUM = 3
 
 
 def describe_encoded(sample: Sample) -> Description | None:
@@ -44,12 +53,24 @@ def describe_error(sample: Sample) -> Description | None:
 def describe_plain(sample: Sample) -> Description:
     """Describe any other text by its number of lines and its first line.
 
-    If a few of many lines report a failure, it is the first of these instead; in a list, the closing line.
+    Instead of the first line, it is the one that sums up errors; or a compiler's first error; or, if a few of many lines
+    report a failure, the first of these; or the closing line of a list.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
+    last_lines = sample.tail.rstrip().rsplit("\n", LINES_OF_SUM)[-LINES_OF_SUM:]
+    if sums := list(filter(_SUM.match, last_lines)):
+        return Description(Kind.TEXT, f"{facts}, at its end", (sums[0],))
+    messages = list(_MESSAGE.finditer(sample.text[:COUNTED_AT_MOST]))
+    errors = [message for message in messages if message["level"] == "error"]
+    if errors:
+        facts += f", {counted(len(errors), 'error')}"
+        if len(errors) < len(messages):
+            facts += f", {counted(len(messages) - len(errors), 'warning')}"
+        return Description(Kind.TEXT, facts, ((errors[0]["place"] or "") + errors[0]["message"],))
     failures, first = failures_in(sample.text)
     if 0 < failures <= FAILING_PART * sample.line_count:
-        return Description(Kind.TEXT, f"{facts}, {counted(failures, 'failure')}", (first.strip(),))
+        facts += f", {counted(failures, 'failure')}"
+        return Description(Kind.TEXT, facts, (first.strip(),))
     closing = _closing_line(sample.tail)
     if closing:
         return Description(Kind.TEXT, f"{facts}, at its end", (closing,))

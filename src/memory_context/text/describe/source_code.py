@@ -43,6 +43,10 @@ _SIGNS = {
         r"(?:pub )?(?:struct|enum|trait) (\w+)|(?:pub )?(?:async |unsafe )*fn (\w+)"
         r"|use [\w:{}, *]+;|let (?:mut )?\w+ ?[:=]|impl\b.*\{|#\["
     ),
+    "PHP": (
+        r"<\?php|(?:abstract |final )?(?:class|interface|trait) (\w+)[^:]*$|return \$|\$this->"
+        rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
+    ),
     "C": (
         r"(?:typedef )?struct (\w+).*\{|(?:static |const )*(?:int|void|char|double|bool|size_t)[ *]+"
         r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|.*std::|using namespace"
@@ -74,6 +78,10 @@ def describe_source(sample: Sample) -> Description | None:
         code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
         if any(line.lstrip().startswith(_STATEMENTS) for line in code):
             language = _language_of(code, ["Python"])
+    if not language and ("//" in sample.head or "/*" in sample.head):
+        code = _without_comments(sample.head)
+        if not any(_FENCE in line for line in code):
+            language = _language_of(code, [*_SIGNS][1:])
     if not language:
         return None
     text = sample.text[:COUNTED_AT_MOST]
@@ -85,19 +93,34 @@ def describe_source(sample: Sample) -> Description | None:
     return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
 
 
+def _without_comments(text: str) -> list[str]:
+    """Return the lines of code: a licence, or the documentation of each member, may be most of a file."""
+    code = list[str]()
+    is_comment = False
+    for line in text.split("\n"):
+        beginning = line.lstrip()[:2]
+        is_comment = is_comment or beginning == "/*"
+        if beginning and not is_comment and beginning != "//":
+            code.append(line[:LONGEST_LINE])
+        is_comment = is_comment and "*/" not in line
+    return code
+
+
 def _language_of(lines: list[str], languages: list[str]) -> str:
     """Return the language whose signs most lines have; empty if too few lines have any."""
     language = ""
-    most = 0
+    found = list[re.Match[str]]()
     for name in languages:
         sign = re.compile(_BEFORE_CODE + f"(?:{_SIGNS[name]})")
-        count = sum(1 for line in lines if sign.match(line))
-        if count > most:
+        matches = list(filter(None, map(sign.match, lines)))
+        if len(matches) > len(found):
             language = name
-            most = count
-    # Lines of prose may begin like code, but do not end like it.
+            found = matches
+    # Lines of prose may begin like code, but do not end like it. Where most end like it, and a name is defined, a few signs
+    # tell the language.
     ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
-    is_code = most >= max(2, 0.2 * len(lines)) and ended >= 0.15 * len(lines)
-    if is_code:
+    is_dense = ended >= 0.7 * len(lines) and any(match.lastindex for match in found)
+    least = 0.05 if is_dense else 0.2
+    if len(found) >= max(2, least * len(lines)) and ended >= 0.15 * len(lines):
         return language
     return ""

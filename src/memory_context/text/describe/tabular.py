@@ -23,7 +23,7 @@ LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
 # `Name: value` or `NAME=value`, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
 _FIELD = re.compile(
-    r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z][\w /()'.-]{0,30}?(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
+    r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)| ?=(?!=))"
 )
 _HAS_DIGIT = re.compile(r"\d")
 
@@ -92,7 +92,8 @@ def describe_records(sample: Sample) -> Description | None:
     if any(line.endswith((";", "{")) for line in lines):
         return None  # code
     fields = sum(1 for line in lines if _FIELD.match(line))
-    if fields < 0.3 * len(lines) and pair_table(sample.text) is None:
+    has_few_fields = fields < 0.3 * len(lines)
+    if has_few_fields and pair_table(sample.text) is None:
         return None  # prose
     # The rows are counted with the reader that queries use, so that both agree; for a very long text, estimated from its
     # beginning.

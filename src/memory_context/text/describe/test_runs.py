@@ -42,7 +42,8 @@ def describe_test_run(sample: Sample) -> Description | None:
             if count > 0:
                 parts.append(f"{count:,} {word}")
         outcome = ", ".join(parts) or "no tests ran"
-        failed = re.findall(failing, sample.text[-COUNTED_AT_MOST:], re.MULTILINE)
+        end = sample.text[-COUNTED_AT_MOST:]
+        failed = re.findall(failing, end, re.MULTILINE)
         names = unique_names(_FOLDERS.sub("", name).strip() for name in failed)
         return Description(Kind.TEST_RUN, f"{runner}: {outcome}", names, in_parentheses=True)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from typing import Any
 
 from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
@@ -24,20 +25,29 @@ def describe_yaml(sample: Sample) -> Description | None:
         return None
     lines = counted(sample.line_count, "line")
     if len(documents) > 1:
-        facts = f"YAML, {counted(len(documents), 'document')}, {lines}"
-        return Description(Kind.YAML, facts, unique_names(chain.from_iterable(documents)))
-    names = list[str]()
-    for key, value in documents[0].items():
-        if (is_list(value) or is_object(value)) and len(value) > 1:
-            names.append(f"{key} ({len(value):,})")
-        else:
-            names.append(key)
-    return Description(Kind.YAML, f"YAML, {lines}", unique_names(names))
+        count = counted(len(documents), "document")
+        names = unique_names(chain.from_iterable(documents))
+        return Description(Kind.YAML, f"YAML, {count}, {lines}", names)
+    [document] = documents
+    names = unique_names(_with_size(key, value) for key, value in document.items())
+    return Description(Kind.YAML, f"YAML, {lines}", names)
+
+
+def _with_size(key: str, value: Any) -> str:  # noqa: ANN401 - whatever YAML holds
+    """Return a key, with the number of members or items below it if there are several."""
+    has_parts = is_list(value) or is_object(value)
+    if has_parts and len(value) > 1:
+        return f"{key} ({len(value):,})"
+    return key
 
 
 def _are_records(document: JsonObject) -> bool:
     """Return whether a document is a single key with a list of flat records, which their fields describe better."""
-    [value, *others] = document.values()
-    if others or not is_list(value):
+    [records, *others] = document.values()
+    if others or not is_list(records):
         return False
-    return all(is_object(one) and not any(map(is_object, one.values())) for one in value)
+    return all(map(_is_flat, records))
+
+
+def _is_flat(record: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
+    return is_object(record) and not any(map(is_object, record.values()))

@@ -52,7 +52,8 @@ def _changes(lines: Sequence[str], key: str, earlier: Sequence[str]) -> Excerpt:
             unmatched[line] -= 1
         elif line.strip():
             new.append(number)
-    if not new or len(new) > (1 - LEAST_EQUAL) * len(lines):
+    most = (1 - LEAST_EQUAL) * len(lines)
+    if not 0 < len(new) <= most:
         return NOTHING_SHOWN
     gone = sum(count for line, count in unmatched.items() if line.strip())
     shown = [CHANGED_SINCE.format(key=key, gone=gone)]

@@ -10,4 +10,7 @@ FAULTS = _FAULTS.split()
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
     """Return the places where a text reports an error, in order, given the places of each word."""
-    return sorted(set[int]().union(*(places_of.get(fault, ()) for fault in FAULTS)))
+    places = set[int]()
+    for fault in FAULTS:
+        places.update(places_of.get(fault, ()))
+    return sorted(places)

@@ -92,8 +92,11 @@ def excerpt(
         known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
-    is_large = len(text) > LARGE
-    found = split_regions(text, hotspots(text, question)) if is_large else split(text)
+    if len(text) > LARGE:
+        regions = hotspots(text, question)
+        found = split_regions(text, regions)
+    else:
+        found = split(text)
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         """Return the segments that fit the budget best, given a question and a ranking."""
@@ -144,7 +147,8 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     if not text.strip():
         return NOTHING_SHOWN
     mark = f" {GAP}"
-    beginning = truncated(text.lstrip(), budget - cost(mark), cost).rstrip() + mark
+    shown = truncated(text.lstrip(), budget - cost(mark), cost)
+    beginning = shown.rstrip() + mark
     if cost(beginning) <= budget:
         return Excerpt(beginning, is_answer=False)
     return NOTHING_SHOWN
@@ -183,7 +187,8 @@ def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt
     shown = ""
     shown_end = 0
     for start, stop in parts:
-        shown += gap_between(text, shown_end, start, lines) + text[start:stop]
+        shown += gap_between(text, shown_end, start, lines)
+        shown += text[start:stop]
         lines.show(start, stop)
         shown_end = stop
     shown = shown.rstrip("\n")
@@ -221,12 +226,18 @@ def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
             shown += text[segment.start : segment.end]
             shown_end = segment.end
         return shown
-    members = [_BREAK_IN_MEMBER.sub(" ", text[one.start : one.end]) for one in run]
-    missing = container.size - sum(segment.members for segment in run)
+    members = list[str]()
+    missing = container.size
+    for segment in run:
+        member = text[segment.start : segment.end]
+        members.append(_BREAK_IN_MEMBER.sub(" ", member))
+        missing -= segment.members
     if missing:
         members.append(MORE_MEMBERS[container.kind].format(count=missing))
-    opening, closing = "{}" if container.kind == "object" else "[]"
-    return f"{container.path} {opening}{', '.join(members)}{closing}"
+    inside = ", ".join(members)
+    if container.kind == "object":
+        return f"{container.path} {{{inside}}}"
+    return f"{container.path} [{inside}]"
 
 
 class ShownLines:

@@ -96,7 +96,8 @@ def section_at(text: str, start: int) -> Section | None:
     is_record = is_of_diff or is_heading
     # An outermost section of a text with nested ones is not a record, but a part such as "all failures of this run".
     # Neither is a long section.
-    if heading.rank or not any(one.rank for one in headings):
+    has_inner = any(one.rank for one in headings)
+    if heading.rank or not has_inner:
         is_record = is_record or stop - heading.place <= LONGEST_SECTION
     nearest = start
     if is_heading and not is_of_diff and (fault := _FAULT.search(text, start, stop)):
@@ -111,7 +112,8 @@ def section_at(text: str, start: int) -> Section | None:
 def _headings(text: str, start: int) -> list[_Heading]:
     """Return the headings near a place, in order; the kind of heading that occurs first is the outermost."""
     begin = max(0, start - FARTHEST_HEADING)
-    begin = text.find("\n", begin, start) + 1 if begin else 0
+    if begin:
+        begin = text.find("\n", begin, start) + 1
     found = list[tuple[int, str]]()
     ranks = dict[str, int]()
     for match in _HEADING.finditer(text, begin, start + FARTHEST_END):

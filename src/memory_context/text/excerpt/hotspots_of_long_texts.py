@@ -37,20 +37,20 @@ def hotspots(text: str, question: str) -> list[Span]:
             scores[block] += weight(word) * rarity
     best_first = sorted(scores, key=lambda block: (-scores[block], block))
     faulty = places_of_faults(blocks_of)
-    chosen = [*best_first[:BEST_BLOCKS], *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
+    chosen = best_first[:BEST_BLOCKS] + faulty[:FAULTY_BLOCKS] + faulty[-FAULTY_BLOCKS:]
+    starts = [block * BLOCK for block in chosen]
+    spans = [(start, start + BLOCK) for start in starts]
     length = len(text)
-    spots = [_whole_lines(text, 0, HEAD), _whole_lines(text, length - TAIL, length)]
-    for block in chosen:
-        start = block * BLOCK
-        spots.append(_whole_lines(text, start, start + BLOCK))
-    return joined(spots)
+    ends = [(0, HEAD), (length - TAIL, length)]
+    return joined(_whole_lines(text, start, end) for start, end in ends + spans)
 
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
     """Return the region widened to whole lines; an end that is within a long line stays where it is."""
     start = max(start, 0)
     end = min(end, len(text))
-    line_start = text.rfind("\n", max(0, start - BLOCK), start) + 1
+    nearest = max(0, start - BLOCK)
+    line_start = text.rfind("\n", nearest, start) + 1
     line_end = text.find("\n", end, end + BLOCK)
     if line_end < 0:
         line_end = end

@@ -20,16 +20,20 @@ def short_objects(text: str, start: int, end: int) -> list[Span]:
     opened = list[int]()
     # `start` may be inside a string; an object's beginning is not.
     first = OBJECT_START.search(text, start, end)
-    for token in STRING_OR_BRACKET.finditer(text, first.start() if first else end, end):
+    if first is None:
+        return []
+    for token in STRING_OR_BRACKET.finditer(text, first.start(), end):
         mark = token.group()
         if mark in ("{", "["):
             opened.append(token.start())
         elif mark in ("}", "]") and opened:
             begin = opened.pop()
-            if mark == "}" and token.end() - begin <= LONGEST_RECORD:
+            stop = token.end()
+            if mark == "}" and stop - begin <= LONGEST_RECORD:
+                # Those in it were found before it.
                 while found and found[-1][0] > begin:
                     found.pop()
-                found.append((begin, token.end()))
+                found.append((begin, stop))
     return found
 
 

@@ -57,8 +57,9 @@ def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:
         near = 0.0
         previous = order[0] if order else 0
         for index in order:
-            distance = abs(found.segments[index].start - found.segments[previous].start)
-            near *= math.exp(-distance / REACH)
+            here = found.segments[index].start
+            before = found.segments[previous].start
+            near *= math.exp(-abs(here - before) / REACH)
             density[index] += near
             near += relevance[index]
             previous = index

@@ -32,16 +32,18 @@ def rare_lines(text: str, regions: Iterable[Span], most_words: int | None = None
     forms = dict[int, str]()
     spans = (line_spans(text, start, end) for start, end in regions)
     for start, stop in chain.from_iterable(spans):
-        words = list(islice(_WORD.finditer(text, start, stop), most_words))
-        if words:
-            parts = [word[0] if word[0].isalpha() else "0" for word in words]
-            forms[words[0].start()] = " ".join(parts)
+        found = list(islice(_WORD.finditer(text, start, stop), most_words))
+        if found:
+            words = [match[0] for match in found]
+            form = [word if word.isalpha() else "0" for word in words]
+            forms[found[0].start()] = " ".join(form)
     if len(forms) < LEAST_LINES:
         return []
     counts = Counter(forms.values())
     listed = sum(count for count in counts.values() if count >= LISTED)
+    if listed < LEAST_LISTED * len(forms):
+        return []
     rare = [place for place, form in forms.items() if counts[form] == 1]
-    is_list = listed >= LEAST_LISTED * len(forms)
-    if is_list and len(rare) <= MOST_RARE * len(forms):
-        return rare
-    return []
+    if len(rare) > MOST_RARE * len(forms):
+        return []
+    return rare

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt, show_spans
@@ -55,6 +56,7 @@ _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
 # The question mark that ends a record, with the next line below it, unless that asks, too, as in a list of questions.
 _ANSWERED = re.compile(r"[?\uff1f]\s++[^\n]++(?<![?\uff1f])")
 _NON_SPACE = re.compile(r"\S")
+_DIGIT = re.compile(r"\d")
 # A key of YAML, behind comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
@@ -96,12 +98,14 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
     chosen = list[Record]()
     remaining = budget
     for record in records:
-        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in record.spans)
+        costs = [cost(text[start:stop]) for start, stop in record.spans]
+        price = sum(costs) + GAP_COST * len(costs)
         if price <= remaining:
             chosen.append(record)
             remaining -= price
-    chosen.sort(key=lambda record: record.start)
-    return show_spans(text, (span for record in chosen for span in record.spans))
+    chosen.sort(key=attrgetter("start"))
+    spans = chain.from_iterable(record.spans for record in chosen)
+    return show_spans(text, spans)
 
 
 def record_at(text: str, start: int, stop: int) -> Record:
@@ -115,11 +119,13 @@ def record_at(text: str, start: int, stop: int) -> Record:
         turn = turn_at(text, begin, end)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
-    part = _part_of_long_line((begin, end), (start, stop))
+    line = (begin, end)
+    part = _part_of_long_line(line, (start, stop))
     section = section_at(text, begin)
     if section is not None and section.is_of_diff:
-        return Record(*(part or section.span), section.heads, comes_again=True)
-    record = _document_at(text, begin, end) or _object_or_row_at(text, (begin, end), start, part)
+        shown = part or section.span
+        return Record(*shown, section.heads, comes_again=True)
+    record = _document_at(text, begin, end) or _object_or_row_at(text, line, start, part)
     if record is not None:
         return record
     if section is not None and section.is_record:
@@ -146,12 +152,12 @@ def _with_answer(text: str, record: Record) -> Record:
 def _object_or_row_at(text: str, line: Span, place: int, part: Span | None) -> Record | None:
     """Return the object around a place, or the row that its line is; of a long line without objects the *part* near it."""
     begin, end = line
-    record = None
     beginning = text[begin : begin + 40].lstrip()
-    if part or beginning.startswith(("{", "[", '"', "}", "]")):
+    may_be_in_object = beginning.startswith(("{", "[", '"', "}", "]"))
+    if part or may_be_in_object:
         record = _object_at(text, place)
-    if record is not None:
-        return record
+        if record is not None:
+            return record
     if part is not None:
         return Record(*part)
     return row_at(text, begin, end)
@@ -162,16 +168,21 @@ def _document_at(text: str, begin: int, end: int) -> Record | None:
 
     Its first line, and the line itself, begin with a key.
     """
-    above = text.rfind(DOCUMENT_ENDS, max(0, begin - LONGEST_RECORD), begin)
+    nearest = max(0, begin - LONGEST_RECORD)
+    above = text.rfind(DOCUMENT_ENDS, nearest, begin)
     below = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
     if above < 0 and below < 0:
         return None
-    start = above + len(DOCUMENT_ENDS) if above >= 0 else 0
-    stop = below if below >= 0 else len(text.rstrip())
+    start = 0
+    if above >= 0:
+        start = above + len(DOCUMENT_ENDS)
+    stop = below
+    if below < 0:
+        stop = len(text.rstrip())
     is_yaml = _KEY.match(text, start) and _KEY.match(text, begin)
-    if stop - start > LONGEST_RECORD or not is_yaml:
-        return None
-    return Record(start, stop, comes_again=True)
+    if is_yaml and stop - start <= LONGEST_RECORD:
+        return Record(start, stop, comes_again=True)
+    return None
 
 
 def _part_of_long_line(line: Span, place: Span) -> Span | None:
@@ -179,8 +190,9 @@ def _part_of_long_line(line: Span, place: Span) -> Span | None:
     begin, end = line
     if end - begin <= LONG_LINE:
         return None
+    start, stop = place
     around = LONG_LINE // 2
-    return max(begin, place[0] - around), min(end, place[1] + around)
+    return max(begin, start - around), min(end, stop + around)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
@@ -212,9 +224,11 @@ def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     if cells not in adjacent:
         return None
     heads = list[Span]()
-    for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
+    first_lines = islice(line_spans(text, 0, start - 1), HEADER_LINES)
+    for begin, end in first_lines:
         if _count_cells(text, begin, end) == cells:
-            if not any(map(str.isdigit, text[begin:end])):
+            has_digits = any(map(str.isdigit, text[begin:end]))
+            if not has_digits:
                 heads.append((begin, end))
             break
     return Record(start, stop, heads, comes_again=True)
@@ -249,8 +263,8 @@ def turn_at(text: str, start: int, stop: int) -> Record:
 def _is_data(header: str) -> bool:
     """Return whether a first line is a row of data and not a header: most of its cells hold digits."""
     cells = re.split(r"[,\t;|\u2502]", header)
-    with_digits = sum(any(map(str.isdigit, cell)) for cell in cells)
-    return 2 * with_digits > len(cells)
+    with_digits = list(filter(_DIGIT.search, cells))
+    return 2 * len(with_digits) > len(cells)
 
 
 def _object_at(text: str, start: int) -> Record | None:
@@ -260,9 +274,10 @@ def _object_at(text: str, start: int) -> Record | None:
     """
     opened = list[int]()
     for reach in REACHES:
-        opened = _opened_before(text, max(0, start - reach), start)
-        marks = [text[place] for place in opened]
-        if marks.count("{") > 1 or start <= reach:
+        nearest = max(0, start - reach)
+        opened = _opened_before(text, nearest, start)
+        objects = [place for place in opened if text[place] == "{"]
+        if len(objects) > 1 or nearest == 0:
             break
     record: Span | None = None
     while opened:
@@ -271,15 +286,17 @@ def _object_at(text: str, start: int) -> Record | None:
         if end is None:
             break
         opened.pop()
-        if text[begin] == "{" or (record is None and _ENDS_MEMBER.match(text, end)):
+        is_list = text[begin] == "["
+        if not is_list or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
     if record is None:
         return None
     heads = list[Span]()
     for place in opened:
-        head = _head_of(text, place)
-        if text[place] == "{" and head[1] <= record[0]:
-            heads.append(head)
+        if text[place] == "{":
+            _, head_end = _head_of(text, place)
+            if head_end <= record[0]:
+                heads.append((place, head_end))
     return Record(*record, heads)
 
 
@@ -290,7 +307,9 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
         match = OBJECT_START.search(text, begin, place)
         stop = match.start() if match else place
         newline = text.find("\n", begin, stop)
-        begin = newline if newline >= 0 else stop
+        begin = stop
+        if newline >= 0:
+            begin = newline
     opened = list[int]()
     for token in STRING_OR_BRACKET.finditer(text, begin, place):
         mark = token.group()
@@ -314,7 +333,9 @@ def _block_at(text: str, first: int, last: int) -> Record:
     """Return the block around the line ``text[first:last]``: the paragraph between blank lines, or else an item."""
     nearest = max(0, first - LONGEST_RECORD)
     blank_line = text.rfind("\n\n", nearest, first)
-    start = 0 if blank_line < 0 else blank_line + 2
+    start = 0
+    if blank_line >= 0:
+        start = blank_line + 2
     stop = text.find("\n\n", last, start + LONGEST_RECORD)
     if stop < 0 and len(text) - start <= LONGEST_RECORD:
         stop = len(text)
@@ -351,8 +372,9 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
-        if parents and start - parents[-1][0] <= LONGEST_RECORD:
-            begin = parents[-1][0]
+        nearest = parents[-1][0] if parents else 0
+        if parents and start - nearest <= LONGEST_RECORD:
+            begin = nearest
             depth = depth_of(text, begin)
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:

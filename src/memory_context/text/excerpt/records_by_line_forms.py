@@ -83,7 +83,9 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     """
     words, beginning = _beginning(text[:BEGINNING])
     nearest = start - 2 * LONGEST_RECORD
-    begin = text.find("\n", nearest, start) + 1 if nearest > 0 else 0
+    begin = 0
+    if nearest > 0:
+        begin = text.find("\n", nearest, start) + 1
     lines = list(_lines(text, begin, start, words))
     place = len(lines)
     lines += _lines(text, start, stop + 2 * LONGEST_RECORD, words)
@@ -91,8 +93,10 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
         return None
     openers = _openers(text, [*beginning, *lines])
     form = lines[place].form
-    attempts = product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers)))
-    for kinds, longest, rank in attempts:
+    # The ranks vary fastest: outer records first, then longer ones, then those whose neighbours are not alike.
+    lengths = (LONG_RECORD, LONGEST_RECORD)
+    ranks = range(len(openers))
+    for kinds, longest, rank in product((LEAST_KINDS, 0), lengths, ranks):
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
         if bounds is None:
@@ -120,7 +124,10 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
-    forms = {line.start: line.form for line in lines if not line.closes}
+    forms = dict[int, str]()
+    for line in lines:
+        if not line.closes:
+            forms[line.start] = line.form
     counts = Counter[str]()
     below_gap = Counter[str]()
     for start, form in forms.items():
@@ -158,7 +165,8 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
         word = _WORD.match(text, line.start, line.stop)
         plain[word[0] if word else ""] += 1
     total = plain.total()
-    words = {word for word, count in plain.items() if word and COMMON * count >= total}
+    words = {word for word, count in plain.items() if COMMON * count >= total}
+    words.discard("")
     return words, tuple(_lines(text, 0, len(text), words))
 
 
@@ -208,14 +216,17 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
     first = place
     while first >= 0 and lines[first].form not in openers:
         first -= 1
-    if first < 0 or lines[first].form != openers[-1]:
+    if first < 0:
         return None
     opener = lines[first]
+    if opener.form != openers[-1]:
+        return None
     least = opener.depth + opener.form.endswith(OPENS)
     end = first + 1
     while end < len(lines) and lines[end].form not in openers:
         line = lines[end]
-        if line.depth < least and not (line.closes and line.depth == opener.depth):
+        closes_it = line.closes and line.depth == opener.depth
+        if line.depth < least and not closes_it:
             break
         end += 1
     if place < end:
@@ -246,10 +257,11 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
         near = _nearest(lines, beside, opener, openers)
         if near is None:
             continue
-        others = _forms(lines, near)
         if may_differ:
             return True
-        if len(forms & others) >= LEAST_ALIKE * len(forms | others):
+        others = _forms(lines, near)
+        common = forms & others
+        if len(common) >= LEAST_ALIKE * len(forms | others):
             return True
     return False
 
@@ -312,7 +324,10 @@ def heads_above(
     rank = len(openers)
     stop = start - 1
     farthest = max(0, start - FARTHEST_HEAD)
-    while (rank or depth) and stop > farthest and len(heads) < MOST_HEADS:
+    while stop > farthest and len(heads) < MOST_HEADS:
+        is_outermost = not rank and not depth
+        if is_outermost:
+            break
         begin = line_start(text, stop)
         end = stop
         stop = begin - 1

@@ -113,22 +113,16 @@ def score(
     if ranking.counts_names:
         wanted.update(FAULTS)
     starts = [segment.start for segment in found.segments]
-    held_by = defaultdict[str, set[int]](set)
-    for start, end in found.regions:
-        for word, places in occurrences(found.text[start:end], wanted):
-            held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
-    near = list[float]()
-    for segment in found.segments:
-        to_end = len(found.text) - segment.end
-        from_start = math.exp(-segment.start / ranking.near)
-        from_end = ranking.end * math.exp(-to_end / ranking.near_end)
-        near.append(max(ranking.far, from_start, from_end))
+    held_by = _segments_with(found, starts, wanted)
+    near = _kept_by_position(found, ranking)
     names: list[list[str]] = [[] for _ in starts]
     worth = dict[str, float]()
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, rare_lines(found.text, found.regions))
-        outermost = [0, len(starts) - 1] if len(found.regions) > 1 else []
+        outermost = list[int]()
+        if len(found.regions) > 1:
+            outermost = [0, len(starts) - 1]
         telling = (
             ("fault", WORTH_OF_FAULT, 2, places_of_faults(held_by)),
             ("rare", ranking.rare, 4, rare),
@@ -150,6 +144,28 @@ def score(
     in_order = map(words_in.__getitem__, range(len(starts)))
     hits = list(map(frozenset, in_order))
     return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
+
+
+def _segments_with(
+    found: Segmentation, starts: Sequence[int], wanted: AbstractSet[str]
+) -> defaultdict[str, set[int]]:
+    """Return, for each word, the segments that it occurs in; -1 for what stands before the first one."""
+    held_by = defaultdict[str, set[int]](set)
+    for start, end in found.regions:
+        for word, places in occurrences(found.text[start:end], wanted):
+            held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
+    return held_by
+
+
+def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:
+    """Return the share of its worth that each segment keeps where it stands."""
+    kept = list[float]()
+    for segment in found.segments:
+        to_end = len(found.text) - segment.end
+        from_start = math.exp(-segment.start / ranking.near)
+        from_end = ranking.end * math.exp(-to_end / ranking.near_end)
+        kept.append(max(ranking.far, from_start, from_end))
+    return kept
 
 
 def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[int]) -> list[int]:
@@ -227,10 +243,11 @@ def _is_field(text: str, start: int, end: int) -> bool:
     # Before a key there may only be indentation and the dash of a list, as in YAML; otherwise it is a word in a sentence.
     after = text[end : end + 2]
     if after in KEY_ENDS:
-        before = text[max(0, start - INDENTATION) : start]
-        _, _, before_key = before.rpartition("\n")
+        nearest = max(0, start - INDENTATION)
+        _, _, before_key = text[nearest:start].rpartition("\n")
         return not before_key.strip(" -\t")
-    return after[:1] in VALUE_ENDS and text[start - 2 : start] in VALUE_BEGINS
+    before = text[start - 2 : start]
+    return after[:1] in VALUE_ENDS and before in VALUE_BEGINS
 
 
 def from_both_ends(indexes: Sequence[int]) -> list[int]:

@@ -38,11 +38,13 @@ HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
 
-# Where a reader would break a long line: after an escaped line break, the end of an object or list, a comma, the end of
-# a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted field.
+# Where a reader would break a long line: after an escaped line break, a line break of old Macs, the end of an object or
+# list, a comma, the end of a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted
+# field.
 _BREAK = re.compile(
     r"""
     (?<!\\)\\+n\s*
+    | \r
     | [}\]],?\s*
     | ,\s+
     | [.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])
@@ -143,13 +145,12 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
-        found = Segmentation(
-            text,
-            joined(
-                (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
-                for start, end in regions
-            ),
-        )
+        wider = list[Span]()
+        for start, end in regions:
+            wider_start = max(0, start - LONGEST_RECORD)
+            wider_end = min(len(text), end + LONGEST_RECORD)
+            wider.append((wider_start, wider_end))
+        found = Segmentation(text, joined(wider))
         for start, end in found.regions:
             _split_objects(found, start, end)
         return found
@@ -228,7 +229,10 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
-    begin = value = _skip_space(text, opening.end()) if opening else len(text)
+    begin = len(text)
+    if opening:
+        begin = _skip_space(text, opening.end())
+    value = begin
     depth = index = 0
     for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
@@ -278,7 +282,10 @@ def _split_text(
     """
     text = found.text
     segments = found.segments
-    if header is None and (header_end := end_of_header(text, start, end)):
+    header_end = 0
+    if header is None:
+        header_end = end_of_header(text, start, end)
+    if header_end:
         header = len(segments)
         segments.append(Segment(start, header_end, container))
         start = header_end + 1
@@ -300,7 +307,8 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
             that end here are removed, and one that begins here is added.
         index: The index that the segment will have.
     """
-    if text[begin : begin + 1] in ("", "\n"):
+    is_blank = text[begin : begin + 1] in ("", "\n")
+    if is_blank:
         if scopes:
             return scopes[-1][1]
         return None
@@ -361,7 +369,8 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether ``text[begin:stop]`` is added to the segment that is being built; not if it is indented less."""
     first, last = begun
     if stop == begin:
-        return last > first
+        # Blank lines go with the text above them; thousands are a segment of their own, so that text can be shown.
+        return last - first < LONG_LINE or text.startswith("\n\n", first)
     if last - first >= SHORT or stop - first > LONG_LINE:
         return False
     if text.endswith("\n", first, last):

@@ -66,8 +66,10 @@ class SegmentPacker:
         sample = found.text[:SAMPLE]
         # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
-        lengths = [segment.end - segment.start for segment in found.segments]
-        self._costs = [max(1.0, unit * length) for length in lengths]
+        self._costs = list[float]()
+        for segment in found.segments:
+            estimate = unit * (segment.end - segment.start)
+            self._costs.append(max(1.0, estimate))
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
@@ -94,12 +96,14 @@ class SegmentPacker:
             # Its real cost is counted only now that it may be shown.
             if index not in counted:
                 counted.add(index)
-                self._costs[index] = max(1, self._cost(self._found.shown(index)))
+                real = self._cost(self._found.shown(index))
+                self._costs[index] = max(1, real)
             rate = self._rate(index)
             if rate <= 0:
                 continue
             # Its rate may have fallen since it was pushed.
-            if heap and rate * GOOD_ENOUGH < -heap[0][0]:
+            next_best = -heap[0][0] if heap else 0.0
+            if rate * GOOD_ENOUGH < next_best:
                 heapq.heappush(heap, (-rate, index))
                 continue
             # The heap yields the best first, so the others are worth even less.
@@ -142,9 +146,10 @@ class SegmentPacker:
     def _price(self, index: int) -> float:
         """Return what showing a segment adds to the cost: itself, its parent if not yet taken, its path, its gap marks."""
         price = self._costs[index] + self._gap
-        neighbours = (index - 1 in self._taken) + (index + 1 in self._taken)
+        is_after_shown = index - 1 in self._taken
+        is_before_shown = index + 1 in self._taken
         # A gap mark lies between two segments, so each neighbour that is shown saves half of one.
-        price -= self._gap / 2 * neighbours
+        price -= self._gap / 2 * (is_after_shown + is_before_shown)
         segment = self._segments[index]
         if segment.container not in self._opened:
             path = self._containers[segment.container].path
@@ -172,7 +177,8 @@ class SegmentPacker:
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
-            self._bonus[neighbour] = max(self._bonus.get(neighbour, 0.0), gain)
+            earlier = self._bonus.get(neighbour, 0.0)
+            self._bonus[neighbour] = max(earlier, gain)
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
@@ -182,7 +188,8 @@ class SegmentPacker:
         is_object = self._containers[container].kind == "object"
         if not is_object or not self._scores.relevance[index]:
             place = bisect_left(siblings, index)
-            siblings = siblings[max(0, place - 1) : place + 2]
+            before = max(0, place - 1)
+            siblings = siblings[before : place + 2]
         return [sibling for sibling in siblings if sibling not in self._taken]
 
 
@@ -200,7 +207,8 @@ def with_more(
         if index in shown:
             continue
         remaining -= price_of(found, index, cost)
-        if index - 1 not in shown and index + 1 not in shown:
+        is_beside_shown = index - 1 in shown or index + 1 in shown
+        if not is_beside_shown:
             remaining -= GAP_TOKENS
         if remaining < 0:
             break

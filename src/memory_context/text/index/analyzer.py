@@ -58,7 +58,8 @@ for _number, _name in enumerate(_MONTHS.split(), 1):
 _MONTH_NAMES = frozenset(
     form for month in _MONTH_FORMS for form in (month, month.title(), month.upper())
 )
-_MONTH = rf"({'|'.join(sorted(_MONTH_FORMS, key=len, reverse=True))})\.?"
+_ANY_MONTH = "|".join(sorted(_MONTH_FORMS, key=len, reverse=True))
+_MONTH = rf"({_ANY_MONTH})\.?"
 # 8 May 2023, 8th of May 2023, May 8, 2023, May 8th 2023, May 2023: the day may be before or after the month, or missing.
 _DATE = re.compile(
     rf"(?:\b|(?<={_BREAK}))(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
@@ -129,13 +130,16 @@ def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
 def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
     if word.startswith(("\\n", "\\r", "\\t")):
-        return tuple(dict.fromkeys((*lexemes_of(word[2:]), *lexemes_of(word[1:]))))
+        behind_break = lexemes_of(word[2:])
+        in_folder = lexemes_of(word[1:])
+        return tuple(dict.fromkeys(behind_break + in_folder))
     if "\\u" in word:
         word = unescaped(word)
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))
     # Most words are plain words or numbers, which need no regular expression.
-    if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
+    has_one_part = word.islower() or word[1:].islower() or word.isupper()
+    if has_one_part and word.isalpha():
         return _stemmed(word.lower())
     # Numbers match whole, and have no stem.
     if word.isdigit():
@@ -144,7 +148,9 @@ def lexemes_of(word: str) -> tuple[str, ...]:
 
 
 def _stemmed(word: str) -> tuple[str, ...]:
-    return () if word in STOP_WORDS else (_stem(word[:LONGEST]),)
+    if word in STOP_WORDS:
+        return ()
+    return (_stem(word[:LONGEST]),)
 
 
 def _of_any_script(word: str) -> Iterator[str]:
@@ -185,10 +191,12 @@ def _of_word(word: str) -> Iterator[str]:
         yield from _stemmed(_folded(word))
         return
     yield _folded(word)
-    if len(parts) <= MOST_PARTS and len(word) >= LEAST_LETTERS_PER_PART * len(parts):
-        for part in parts:
-            if len(part) > 1:
-                yield from _stemmed(_folded(part))
+    are_long = len(word) >= LEAST_LETTERS_PER_PART * len(parts)
+    if len(parts) > MOST_PARTS or not are_long:
+        return
+    for part in parts:
+        if len(part) > 1:
+            yield from _stemmed(_folded(part))
 
 
 def _folded(word: str) -> str:

@@ -92,7 +92,8 @@ def step_of(length: int) -> int:
     number: an exponent, and four bits below the leading one.
     """
     kept = min(length, LONGEST)
-    above = max(kept.bit_length() - 1 - FINE_BITS, 0)
+    leading = kept.bit_length() - 1
+    above = max(leading - FINE_BITS, 0)
     return (above << FINE_BITS) + (kept >> above)
 
 
@@ -114,7 +115,11 @@ def often(count: int) -> float:
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes, separated by spaces."""
-    return " ".join(lexeme + _count_step(count)[0] for lexeme, count in counts.items())
+    names = list[str]()
+    for lexeme, count in counts.items():
+        mark, _ = _count_step(count)
+        names.append(lexeme + mark)
+    return " ".join(names)
 
 
 def postings(
@@ -134,10 +139,11 @@ def postings(
         rarity = idf(sum(counts), statistics.passages)
         names = statistics.owner.names_of(lexeme)
         for name, (_, often), count in zip(names, STEPS, counts, strict=True):
-            if count:
-                weight = rarity * often * (K1 + 1) * size
-                base = (often + K1 * (1 - B)) * size
-                found.append(Posting(name, weight, base))
+            if not count:
+                continue
+            weight = rarity * often * (K1 + 1) * size
+            base = (often + K1 * (1 - B)) * size
+            found.append(Posting(name, weight, base))
     return found
 
 

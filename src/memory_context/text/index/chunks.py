@@ -109,8 +109,9 @@ def card_of(item: MemoryItem) -> list[str]:
         if is_conversation and name == RECALLED:
             continue
         texts += _texts(value)
-    card = " ".join(texts)[:CARD_CHARACTERS]
-    lexemes = [lexeme for lexeme in analyze(card).counts if len(lexeme) > 1]
+    card = " ".join(texts)
+    counts = analyze(card[:CARD_CHARACTERS]).counts
+    lexemes = [lexeme for lexeme in counts if len(lexeme) > 1]
     return lexemes[:CARD_LEXEMES]
 
 

@@ -40,7 +40,8 @@ class Chance:
     def standing_out(self, cosine: float) -> float:
         """Return how far, from 0 to 1, a cosine is above the greatest one that is expected by chance."""
         # The greatest of n normally distributed values is about sqrt(2 ln n) deviations above their mean.
-        expected = self.deviation * math.sqrt(2 * math.log(max(self.texts, 2)))
+        deviations = math.sqrt(2 * math.log(max(self.texts, 2)))
+        expected = self.deviation * deviations
         if expected <= 0:
             return 0.0
         times = (cosine - self.usual) / expected
@@ -65,9 +66,11 @@ def fused(
     best = max(keyword.values(), default=1.0)
     blend = dict[K, float]()
     for key in (*keyword, *semantic):
-        blend[key] = (1 - share) * keyword.get(key, 0.0) / best
+        by_words = keyword.get(key, 0.0) / best
+        blend[key] = (1 - share) * by_words
         if key in semantic:
             blend[key] += share * chance.standing_out(semantic[key])
         if key not in keyword:
             blend[key] += TIE * semantic[key]
-    return dict(sorted(blend.items(), key=lambda pair: -pair[1]))
+    best_first = sorted(blend, key=blend.__getitem__, reverse=True)
+    return {key: blend[key] for key in best_first}

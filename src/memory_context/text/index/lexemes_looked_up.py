@@ -34,15 +34,15 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
 def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
     """Return the lexemes that distinguish `chunks` and are in few enough of them to be looked up, rarest first."""
     most = max(FEW_CHUNKS, chunks // 2)
-    telling = {lexeme: count for lexeme, count in holding.items() if count <= most}
-    rarest_first, cheap = _rarest_first(telling, MAX_HELD)
-    return rarest_first[:cheap]
+    rarest_first, cheap = _rarest_first(holding, MAX_HELD)
+    return [lexeme for lexeme in rarest_first[:cheap] if holding[lexeme] <= most]
 
 
 def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
     """Return the lexemes, rarest first, and how many of the first have at most *most* entries together."""
     rarest_first = sorted(holding, key=holding.__getitem__)
-    read = list(accumulate(sorted(holding.values())))
+    entries = map(holding.__getitem__, rarest_first)
+    read = list(accumulate(entries))
     return rarest_first, bisect(read, most)
 
 

@@ -78,18 +78,21 @@ class CheckedCasts:
         # For each open parenthesis: the token before it, itself, and the AS tokens in it.
         open_ = list[list[Token]]()
         for before, token in pairwise(tokenize(sql, read="sqlite")):
-            if token.token_type == TokenType.L_PAREN:
+            kind = token.token_type
+            if kind == TokenType.L_PAREN:
                 open_.append([before, token])
-            elif token.token_type == TokenType.ALIAS and open_:
+            elif kind == TokenType.ALIAS and open_:
                 open_[-1].append(token)
-            elif token.token_type == TokenType.R_PAREN and open_:
+            elif kind == TokenType.R_PAREN and open_:
                 word, opening, *as_ = open_.pop()
                 if not as_ or not _is_cast(word):
                     continue
-                if self._is_to_number(sql, opening, as_[0], token):
+                first_as = as_[0]
+                if self._is_to_number(sql, opening, first_as, token):
                     cast = len(self._sources) - 1
                     insertions.append((opening.end + 1, f"{FUNCTION}("))
-                    insertions.append((as_[0].start, f",{cast})"))
+                    insertions.append((first_as.start, f",{cast})"))
+        # From the end, so that the positions before stay right.
         for position, text in sorted(insertions, reverse=True):
             sql = sql[:position] + text + sql[position:]
         return sql

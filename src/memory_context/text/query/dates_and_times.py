@@ -115,11 +115,15 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
         are_minutes_first = is_month_first and not text.strip()
         since_midnight = _since_midnight(time, are_minutes_first=are_minutes_first)
         if zone := _ZONE.search(text):
-            text = text[: zone.start()] + text[zone.end() :]
-            is_known = zone[1] is None or zone[1] in _NAMES_OF_UTC
-            in_zone = UTC if is_known else timezone(timedelta(0), zone[1])
-            hours = int(zone[2] or 0)
-            minutes = int(zone[3] or 0)
+            start, end = zone.span()
+            text = text[:start] + text[end:]
+            name, hours_apart, minutes_apart = zone.groups()
+            in_zone = UTC
+            # How far another zone is from UTC its name does not tell: CST is a zone in America and one in China.
+            if name and name not in _NAMES_OF_UTC:
+                in_zone = timezone(timedelta(0), name)
+            hours = int(hours_apart or 0)
+            minutes = int(minutes_apart or 0)
             if hours < 0:
                 minutes = -minutes
             since_midnight -= timedelta(hours=hours, minutes=minutes)

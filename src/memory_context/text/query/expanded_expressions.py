@@ -66,13 +66,16 @@ class ExpandedExpressions:
             outputs = self._of_query(node)
             return outputs[0][1] if outputs else []
         if isinstance(node, _GIVE_THEIR_ARGUMENT):
-            argument = node.expressions[0] if isinstance(node, exp.Distinct) else node.this
+            argument = node.this
+            if isinstance(node, exp.Distinct):
+                argument = node.expressions[0]
             return self._expanded(argument)
         if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
             # In parentheses, it is no longer a column: SQLite converts a text to a number only if it compares it with
             # a column.
             return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
-        if isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node) or _asks_rows(node):
+        gives_other_value = isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node)
+        if gives_other_value or _asks_rows(node):
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
         of_children = list(map(self._expanded, node.iter_expressions()))
         return list(_with_children(node, of_children))
@@ -127,7 +130,9 @@ class ExpandedExpressions:
         if where is None:
             return
         around = set(map(id, _and_all_above(node)))
-        conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+        conditions = [where.this]
+        if isinstance(where.this, exp.And):
+            conditions = list(where.this.flatten())
         for condition in conditions:
             key = id(condition)
             if key in around:
@@ -220,8 +225,11 @@ def _where(expanded: Expr, conditions: list[Alternatives]) -> Expr:
     fitting = list[Expr]()
     for condition in conditions:
         same = [one for one in condition if tables_of(one) == tables]
-        if len(same) == 1 and not same[0].find(exp.Placeholder):
-            fitting += same
+        if len(same) != 1:
+            continue
+        [only] = same
+        if not only.find(exp.Placeholder):
+            fitting.append(only)
     size = _size(expanded) + sum(map(_size, fitting))
     if not fitting or size > MOST_NODES:
         return expanded
@@ -281,8 +289,9 @@ def _with_clause(source: Expr) -> exp.CTE | None:
     for above in _and_all_above(source):
         clauses = above.args.get("with_") or exp.With()
         for clause in clauses.expressions:
-            is_named = clause.alias.lower() == name and clause is not within
-            if is_named and isinstance(clause, exp.CTE):
+            is_around = clause is within
+            is_named = clause.alias.lower() == name
+            if is_named and not is_around and isinstance(clause, exp.CTE):
                 return clause
     return None
 

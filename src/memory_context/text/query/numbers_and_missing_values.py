@@ -99,8 +99,12 @@ class Notation:
 
     def numerals(self, cells: Iterable[str]) -> dict[str, str]:
         """Return the number in each cell that holds a value, as SQLite writes it."""
-        left_out = dict.fromkeys(f"{self.unit} \t\n,.'\u2019\u00a0\u202f")
-        read_as = str.maketrans(left_out | {self.decimal: ".", "\u2212": "-"})
+        replacements: dict[str, str | None] = dict.fromkeys(
+            f"{self.unit} \t\n,.'\u2019\u00a0\u202f"
+        )
+        replacements[self.decimal] = "."
+        replacements["\u2212"] = "-"
+        read_as = str.maketrans(replacements)
         numerals = dict[str, str]()
         for cell in filter(is_filled, cells):
             written = cell.strip()
@@ -152,7 +156,7 @@ def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
         cells = [row[index] for row in sample]
         notations.append(_of_values(cells) or notation_of(cells))
     if has_commas(table, notations):
-        return [one and (None if one.is_doubtful else one) for one in notations]
+        return [None if one and one.is_doubtful else one for one in notations]
     return notations
 
 
@@ -163,7 +167,8 @@ def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
 
 def _of_values(cells: list[Any]) -> Notation | None:
     """Return the notation of cells that are already numbers or booleans in the text, as in JSON; else None."""
-    kinds = set[object](map(type, cells)) - {type(None)}
+    kinds = set[object](map(type, cells))
+    kinds.discard(type(None))
     if kinds == {bool}:
         return _TRUTHS_OF_JSON
     if kinds & {bool, int, float}:
@@ -227,7 +232,9 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     for match in filter(None, map(_PLAIN.fullmatch, shapes)):
         if match["decimals"] and not match["exponent"]:
             decimals.add(match["decimals"])
-    has_zeros = any(one.endswith("0") for one in decimals - {"0"})
+    # Not the zero of 7.0, which SQLite writes, too.
+    longer = decimals - {"0"}
+    has_zeros = any(one.endswith("0") for one in longer)
     lengths = set(map(len, decimals))
     if has_zeros and len(lengths) > 1:
         return None
@@ -264,10 +271,13 @@ def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
         if is_doubtful and is_price and any("." in body for body in bodies):
             return None
         return Notation(unit, is_doubtful=is_doubtful)
-    return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
+    return _with_commas(unit, bodies)
 
 
 def _with_commas(unit: str, bodies: list[str]) -> Notation | None:
+    """Return the notation of amounts with decimal commas; None if these are none."""
+    if not all(map(_COMMA.fullmatch, bodies)):
+        return None
     decimals = {len(body.partition(",")[2]) for body in bodies if "," in body}
     if not decimals and not unit:
         return None  # 192.168.100.200

@@ -9,7 +9,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.shortened_name_list import listed
+from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 from memory_context.text.tokens.counter import TokenCounter
 
 # If the columns take more than a third of the budget, the table is wide, and the rows are worth more than its columns.
@@ -35,7 +35,7 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
         columns.append(f"{name} {kind}")
     cells = [cell_text(cell)[:LONGEST_CELL].split() for cell in sample[0]]
     row = ", ".join(map(" ".join, cells))
-    line = prompts.TABLE_COLUMNS.format(columns=listed(columns), row=row)
+    line = prompts.TABLE_COLUMNS.format(columns=listed(columns, LONGEST_COLUMN), row=row)
     if counter.count(line) > budget // LARGEST_PART:
         return ""
     return line

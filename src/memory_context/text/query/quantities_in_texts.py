@@ -85,14 +85,21 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     which one has only a name such as CET, must be so far apart that they sort well in any zone.
     """
     sample = texts[:SAMPLED]
-    # If all texts are numbers, they are not versions.
-    readings = _READINGS[: None if notation_of(texts) is None else -1]
-    counts = [sum(1 for text in sample if reading(text) is not None) for reading in readings]
+    readings = _READINGS
+    # If all texts are numbers, they are not versions, which are the last reading.
+    if notation_of(texts) is not None:
+        readings = _READINGS[:-1]
+    counts = list[int]()
+    for reading in readings:
+        read = [text for text in sample if reading(text) is not None]
+        counts.append(len(read))
     most = max(counts)
+    if 2 * most < len(sample):
+        return None
     ordered = sorted(texts)
     for reading, count in zip(readings, counts, strict=True):
         # A reading that fails on texts that others read is wrong: with the month first, 28.02. is no date.
-        if count == most and 2 * count >= len(sample):
+        if count == most:
             found = _first_out_of_order(ordered, reading)
             if found is not None:
                 return found
@@ -125,7 +132,10 @@ def quantity(text: str) -> float | None:
     if digits.count(".") > 1 or "," in digits:
         digits = digits.replace(".", "")
     _, factor = unit_of(text) or ("", 1.0)
-    return float(digits.replace(",", ".")) * (-factor if sign else factor)
+    number = float(digits.replace(",", "."))
+    if sign:
+        number = -number
+    return number * factor
 
 
 def unit_of(text: str) -> tuple[str, float] | None:

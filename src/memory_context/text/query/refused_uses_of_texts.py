@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import chain, permutations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -183,7 +183,10 @@ class _Uses:
         else:
             kind = "number"
             is_meant = len(name) >= LEAST_YEAR or isinstance(literal.parent, _NAME_NUMBERS)
-        if is_meant and any(name in table.columns for table in self._loaded.tables.values()):
+        if not is_meant:
+            return
+        tables = self._loaded.tables.values()
+        if any(name in table.columns for table in tables):
             raise InvalidQueryError(
                 f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{name}"'
             )
@@ -193,8 +196,9 @@ class _Uses:
             if isinstance(node, _GIVE_NUMBERS):
                 continue
             values = self._of(node)
+            are_numbers = all(map(is_plain_number, values.filled))
             # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
-            if values.is_column or not all(map(is_plain_number, values.filled)):
+            if values.is_column or not are_numbers:
                 _refuse_texts(values, "used as numbers here")
 
     def _check_dates(self, nodes: Iterable[Expr]) -> None:
@@ -219,7 +223,11 @@ class _Uses:
             return
         time, *others = arguments
         modifiers = [one.name.lower() for one in others if one.is_string]
-        unit = next((f", '{one}'" for one in _UNITS_OF_TIME if one in modifiers), "")
+        unit = ""
+        for modifier in _UNITS_OF_TIME:
+            if modifier in modifiers:
+                unit = f", '{modifier}'"
+                break
         name = _sql(time)
         for one in self._expanded.of(time):
             number = _sql(one)
@@ -253,7 +261,8 @@ class _Uses:
             has_numbers, _ = self._given(one)
             _, texts = self._given(other)
             text = next(filter(_LIKE_NUMBER.fullmatch, texts), None)
-            if not has_numbers or text is None or of_all_rows(one) == of_all_rows(other):
+            is_same = of_all_rows(one) == of_all_rows(other)
+            if not has_numbers or text is None or is_same:
                 continue
             of_numbers = _sql(of_all_rows(one))
             of_texts = _sql(of_all_rows(other))
@@ -264,7 +273,8 @@ class _Uses:
 
     def _check_absent(self, column: Expr, values: _Values, other: Expr) -> None:
         """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
-        if not other.is_string or is_filled(other.name) or other.name in values.texts:
+        is_for_absent = other.is_string and not is_filled(other.name)
+        if not is_for_absent or other.name in values.texts:
             return
         for asked in other.root().find_all(exp.Is):
             if isinstance(asked.expression, exp.Null) and asked.this == column:
@@ -301,7 +311,9 @@ class _Uses:
             counts = [len(texts) for _, texts in given]
             named_after = alternatives[counts.index(max(counts))]
             node = exp.to_identifier(named_after.name)
-        columns = {column for one in alternatives for column in one.find_all(exp.Column)}
+        columns = set[Expr]()
+        for one in alternatives:
+            columns.update(one.find_all(exp.Column))
         notations = filter(None, map(self._notation, columns))
         return _Values(
             _sql(node),
@@ -350,8 +362,7 @@ def _text_of(alternatives: Alternatives) -> str | None:
 def _used_as_numbers(node: Expr) -> Iterable[Expr]:
     if isinstance(node, exp.If) and not _is_of_value(node):
         return [node.this]
-    is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
-    if is_used:
+    if isinstance(node, _OF_NUMBERS + _OF_CONDITIONS) or is_total(node):
         return node.iter_expressions()
     return ()
 
@@ -399,7 +410,10 @@ def _strips(node: Expr) -> bool:
 
 def _replaces_in_numbers(node: Expr) -> bool:
     """Return whether ``replace()`` is for a character that numbers in the database still have: a point, not ``$``."""
-    return isinstance(node, exp.Replace) and bool(_STANDS_IN_NUMBERS.search(node.expression.name))
+    if not isinstance(node, exp.Replace):
+        return False
+    replaced = node.expression.name
+    return _STANDS_IN_NUMBERS.search(replaced) is not None
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
@@ -421,12 +435,16 @@ def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -
     elif not numbers.has_numbers:
         return
     elif is_ordering:
-        if not numbers.reads_texts or not all(map(is_plain_number, texts.filled)):
+        are_numbers = all(map(is_plain_number, texts.filled))
+        if not numbers.reads_texts or not are_numbers:
             _refuse_texts(texts, "compared with numbers here")
     elif numbers.reads_texts:
         return
-    elif any(map(is_quantity, texts.texts)) or not (texts.has_numbers or numbers.texts):
-        _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
+    else:
+        has_quantities = any(map(is_quantity, texts.texts))
+        may_be_equal = texts.has_numbers or numbers.texts
+        if has_quantities or not may_be_equal:
+            _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
 
 
 def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
@@ -457,9 +475,11 @@ def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
 def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     """Refuse to order texts with quantities: as texts, 9 is larger than 10, 5ms than 12ms, and any text than a number."""
     named = max(values, key=lambda one: len(one.texts))
-    if not takes_numbers and any(one.has_numbers for one in values):
+    have_numbers = any(one.has_numbers for one in values)
+    if have_numbers and not takes_numbers:
         _refuse_texts(named, "ordered among numbers here")
-    pair = out_of_order([text for one in values for text in one.filled])
+    filled = chain.from_iterable(one.filled for one in values)
+    pair = out_of_order(list(filled))
     if pair is None or named.are_meant_as_texts:
         return
     smaller, larger = map(shown, pair)

@@ -30,7 +30,7 @@ from memory_context.text.query.numbers_and_missing_values import (
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.shortened_name_list import listed
+from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4
@@ -234,8 +234,8 @@ class LockedDatabase:
             # Only a table that SQLite refuses is converted cell by cell. Nearly all are plain text, for which that
             # would double the time of loading.
             self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
-            rows = (tuple(map(_stored, row)) for row in self._within_limit(table.rows()))
-            self._database.executemany(insert, rows)
+            rows = self._within_limit(table.rows())
+            self._database.executemany(insert, (tuple(map(_stored, row)) for row in rows))
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
         self._note_longest(name)
@@ -263,7 +263,8 @@ class LockedDatabase:
     def _notation_of_all(self, name: str, index: int, sampled: Notation | None) -> Notation | None:
         """Return the notation of all cells of a column; if not plain, make a SQL function that converts the cells."""
         column = self.tables[name].columns[index]
-        cells = set(self._cells(name, column, f"{quoted_name(column)} IS NOT NULL"))
+        is_there = f"{quoted_name(column)} IS NOT NULL"
+        cells = set(self._cells(name, column, is_there))
         texts = {cell for cell in cells if isinstance(cell, str)}
         if not any(map(is_filled, texts)):
             return sampled
@@ -300,11 +301,12 @@ class LockedDatabase:
         try:
             with self._locked():
                 cells = [cell for (cell,) in self._database.execute(values)]
-                return 0 in cells, [cell for cell in cells if isinstance(cell, str)]
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise
             return False, []
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        return 0 in cells, texts
 
     def _make_numeric(self, name: str) -> None:
         """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
@@ -348,9 +350,10 @@ class LockedDatabase:
         notation = self._notations[name][column]
         if notation.of_truths:
             return "NUMERIC"
+        if notation.unit:
+            return "REAL"
         condition = _HAS_DECIMALS.format(name=quoted_name(column), decimal=notation.decimal)
-        is_real = notation.unit or self._cells(name, column, f"{condition} LIMIT 1")
-        if is_real:
+        if self._cells(name, column, f"{condition} LIMIT 1"):
             return "REAL"
         return "NUMERIC"
 
@@ -376,9 +379,10 @@ class LockedDatabase:
             cursor = self._database.execute(sql)
             names = tuple(description[0] for description in cursor.description)
             for row in cursor:
-                rows.append([_shown(cell) for cell in row])
+                rows.append(list(map(_shown, row)))
                 size += sum(len(cell) for cell in row if isinstance(cell, str))
-                if bounded and (len(rows) > MOST_ROWS or size > MOST_BYTES):
+                is_too_large = len(rows) > MOST_ROWS or size > MOST_BYTES
+                if bounded and is_too_large:
                     raise InvalidQueryError(
                         f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
                         "aggregate, or add LIMIT"
@@ -401,7 +405,8 @@ class LockedDatabase:
             self._database.set_progress_handler(None, STEPS)
 
     def _must_stop(self) -> bool:
-        return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
+        more = _memory_used() - self._memory_before
+        return self._limit.is_over or more > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
@@ -442,12 +447,13 @@ class LockedDatabase:
 
 def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
-    row = next(table.rows(), [None] * len(table.columns))
+    no_row: Row = [None] * len(table.columns)
+    row = next(table.rows(), no_row)
     examples = list[str]()
     for name, cell in zip(table.columns, row, strict=True):
         example = cell_text(cell)[:LONGEST_EXAMPLE]
         examples.append(f"{name} ({example})")
-    return listed(examples)
+    return listed(examples, LONGEST_COLUMN)
 
 
 def cell_text(cell: object) -> str:
@@ -473,7 +479,8 @@ def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> s
     for column in table.columns:
         affinity = affinities.get(column, "")
         columns.append(f"{quoted_name(column)} {affinity}")
-    return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
+    listed_columns = ", ".join(columns)
+    return f"CREATE TABLE {quoted_name(name)} ({listed_columns})"
 
 
 def quoted_name(name: str) -> str:
@@ -486,7 +493,8 @@ def _in_backticks(match: re.Match[str]) -> str:
     name = match["name"]
     if name is None:
         return match[0]
-    return "`" + name.replace('""', '"').replace("`", "``") + "`"
+    unquoted = name.replace('""', '"')
+    return "`" + unquoted.replace("`", "``") + "`"
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -58,41 +58,49 @@ def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
     A name of an output is none, unless it is also among the names of columns that are *read*, which hide it.
     """
     group, having, order = map(select.args.get, ("group", "having", "order"))
-    checked = [*select.expressions, *filter(None, [having]), *(order.expressions if order else ())]
+    checked: list[exp.Expr] = [*select.expressions]
+    if having:
+        checked.append(having)
+    if order:
+        checked += order.expressions
     if group is None and not any(map(_aggregates, checked)):
         return None
     names = _outputs(select)
     terms = group.expressions if group else ()
     grouped = [_resolved(term, select.expressions, names) for term in terms]
     for expression in checked:
+        is_output = expression in select.expressions
         for column in _bare_columns(expression, grouped):
-            output = None if expression in select.expressions else names.get(column.lower())
-            is_hidden = column.lower() in read and not _is_name(expression)
-            if output is None or is_hidden:
+            name = column.lower()
+            is_hidden = name in read and not _is_name(expression)
+            if is_output or is_hidden or name not in names:
                 return column
     return None
 
 
 def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
     """Return the expressions that a SELECT names with AS, by name."""
-    return {one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
+    aliases = (one for one in select.expressions if isinstance(one, exp.Alias))
+    return {alias.alias.lower(): alias.this for alias in aliases}
 
 
 def _is_name(ordered: exp.Expr) -> bool:
     """Return whether a term of ORDER BY is a name alone, which is first looked for among the outputs."""
-    term = ordered.this
-    return isinstance(ordered, exp.Ordered) and isinstance(term, exp.Column) and not term.table
+    return isinstance(ordered, exp.Ordered) and _is_alone(ordered.this)
+
+
+def _is_alone(term: exp.Expr) -> bool:
+    """Return whether a term is a column without its table, which may be the name of an output."""
+    return isinstance(term, exp.Column) and not term.table
 
 
 def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
     """Return the expression of a GROUP BY term: that of the output column of this number or name, or the term itself."""
-    if (
-        isinstance(grouped, exp.Literal)
-        and grouped.is_int
-        and 0 < int(grouped.this) <= len(outputs)
-    ):
-        return outputs[int(grouped.this) - 1].unalias()
-    if isinstance(grouped, exp.Column) and not grouped.table:
+    if isinstance(grouped, exp.Literal) and grouped.is_int:
+        number = int(grouped.this)
+        if 0 < number <= len(outputs):
+            return outputs[number - 1].unalias()
+    if _is_alone(grouped):
         return names.get(grouped.name.lower(), grouped)
     return grouped
 
@@ -104,20 +112,19 @@ def _aggregates(expression: exp.Expr) -> bool:
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+    parent = node.parent
+    if isinstance(parent, exp.Window) and node.arg_key == "this":
         return False
-    if isinstance(node.parent, exp.Filter):
-        return _is_aggregate(node.parent)
+    if isinstance(parent, exp.Filter):
+        return _is_aggregate(parent)
     return isinstance(node, exp.AggFunc | exp.Filter) or is_total(node)
 
 
 def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
     """Yield the columns of an expression that are neither grouped nor in an aggregate."""
-    if (
-        isinstance(node, exp.Query)
-        or _is_aggregate(node)
-        or any(_same(node, one) for one in grouped)
-    ):
+    if isinstance(node, exp.Query) or _is_aggregate(node):
+        return
+    if any(_same(node, one) for one in grouped):
         return
     if isinstance(node, exp.Star | exp.Column):
         yield node.name
@@ -129,6 +136,7 @@ def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
 def _same(one: exp.Expr, other: exp.Expr) -> bool:
     """Return whether two expressions are the same; one of them may leave out a column's table."""
     if isinstance(one, exp.Column) and isinstance(other, exp.Column):
+        names = {one.name.lower(), other.name.lower()}
         tables = {one.table.lower(), other.table.lower()} - {""}
-        return one.name.lower() == other.name.lower() and len(tables) < 2
+        return len(names) == 1 and len(tables) < 2
     return one.unalias() == other

@@ -19,8 +19,10 @@ LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return `value` cut to texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
     if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
-        return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
-    if value and not depth and (is_list(value) or is_object(value)):
+        gap = prompts.GAP_IN_LINE.format(count=len(value) - limit)
+        return value[:limit] + gap.rstrip()
+    has_parts = is_list(value) or is_object(value)
+    if value and has_parts and not depth:
         return gist(value)
     most = max(1, limit // 3)
     if is_list(value):
@@ -47,7 +49,8 @@ def gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         return prompts.AN_OBJECT.format(keys=listed(value))
     if is_list(value):
         keys = ""
-        if value and is_object(value[0]) and value[0]:
-            keys = prompts.WITH_KEYS.format(keys=listed(value[0]))
+        first = value[0] if value else None
+        if first and is_object(first):
+            keys = prompts.WITH_KEYS.format(keys=listed(first))
         return prompts.A_LIST.format(count=len(value), keys=keys)
     return str(value)[:100]

@@ -67,7 +67,8 @@ class MatchingLines:
         last = 0
         for index in range(start, end):
             for number, marked in self._with_neighbours(index, last):
-                if self.context and 0 < last < number - 1:
+                is_behind_gap = 0 < last < number - 1
+                if self.context and is_behind_gap:
                     lines.append(prompts.GAP)
                 lines.append(marked)
                 last = number
@@ -111,7 +112,8 @@ class MatchingLines:
         if width is None or end - start <= width:
             return self.text[start:end]
         # A third before the match and two thirds after it: what follows a name is wanted more often.
-        first = max(start, min(hit - width // 3, end - width))
+        wanted = hit - width // 3
+        first = max(start, min(wanted, end - width))
         last = first + width
         clipped = self.text[first:last]
         if first > start:

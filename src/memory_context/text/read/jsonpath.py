@@ -15,7 +15,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import documents, is_json_lines, to_json
-from memory_context.text.python_literals import is_list
+from memory_context.text.python_literals import is_list, only_objects_in
 from memory_context.text.read.abridged_values import gist
 from memory_context.text.read.pages_of_json import FoundValues
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
@@ -24,7 +24,7 @@ LONGEST_PATH_SHOWN = 80
 
 
 def found_values(text: str, path: str) -> FoundValues:
-    """Return the values that `path` finds in the JSON, JSON lines or repr of `text`, or else inside an MCP result.
+    """Return the values that `path` finds in the JSON, JSON lines, objects or repr of `text`, or else inside an MCP result.
 
     The root of JSON lines is the list of their records. A path that finds nothing there is tried on each record.
 
@@ -56,8 +56,8 @@ def found_values(text: str, path: str) -> FoundValues:
 
 
 def _records(text: str, root: Any) -> Sequence[Any]:  # noqa: ANN401 - whatever JSON holds
-    """Return the records of JSON lines; empty if the text is a single JSON value."""
-    if is_list(root) and is_json_lines(text):
+    """Return the records of JSON lines, or objects in sequence; empty if the text is a single JSON value."""
+    if is_list(root) and (is_json_lines(text) or only_objects_in(text)):
         return root
     return ()
 

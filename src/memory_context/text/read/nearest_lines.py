@@ -28,8 +28,10 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
     telling = terms(wanted)[:8]
     words = [word for word in telling if len(word) >= SHORTEST_WORD and word in lower]
     if not words:
-        vocabulary = list(dict.fromkeys(_WORD.findall(lower)))[:WORDS_COMPARED]
-        for word in _WORD.findall(wanted.lower()[:200])[:4]:
+        known = dict.fromkeys(_WORD.findall(lower))
+        vocabulary = list(known)[:WORDS_COMPARED]
+        sought = _WORD.findall(wanted.lower()[:200])
+        for word in sought[:4]:
             words += difflib.get_close_matches(word, vocabulary, 1, LEAST_LIKENESS)
     starts = {line_start(head, lower.find(word)) for word in words}
     lines = list[str]()

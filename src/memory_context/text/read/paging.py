@@ -59,9 +59,10 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
     text = items.render(offset, end)
     if end == offset < total and budget is not None:
         end = offset + 1
-        shortened = (text for text in items.shorter_and_shorter(offset) if cost(text) <= budget)
-        text = next(shortened, "")
-        if not text:
+        for text in items.shorter_and_shorter(offset):
+            if text and cost(text) <= budget:
+                break
+        else:
             raise BudgetTooSmallError(
                 f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
             )
@@ -99,7 +100,9 @@ def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
 
 def fits(text: str, budget: int, cost: Cost) -> bool:
     """Return whether a text costs at most *budget*; the tokens of a far too long text are not counted."""
-    return len(text) <= MOST_CHARACTERS_PER_TOKEN * budget and cost(text) <= budget
+    if len(text) > MOST_CHARACTERS_PER_TOKEN * budget:
+        return False
+    return cost(text) <= budget
 
 
 def page_of_lines(
@@ -157,9 +160,11 @@ def _spans_of_page(
             budget -= cost(_gap_before(span)) + 2
             if budget < 1:
                 return
-        shown = next_page(text, max(span.start, offset), span.end, budget, cost)
+        start = max(span.start, offset)
+        shown = next_page(text, start, span.end, budget, cost)
         is_cut = shown.end < span.end
-        if is_cut and not is_first and text[shown.end - 1] != "\n":
+        is_cut_within_line = is_cut and text[shown.end - 1] != "\n"
+        if is_cut_within_line and not is_first:
             return
         yield shown
         if is_cut:
@@ -179,7 +184,8 @@ def line_numbers(ranges: Iterable[Span]) -> str:
 
 def truncated(text: str, budget: int, cost: Cost) -> str:
     """Return `text`, or as much of its beginning as `budget` allows."""
-    return text[: next_page(text, 0, len(text), budget, cost).end]
+    page = next_page(text, 0, len(text), budget, cost)
+    return text[: page.end]
 
 
 def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineSpan:
@@ -199,5 +205,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
     first = text.count("\n", 0, start) + 1
-    last = first + text.count("\n", start, max(start, stop - 1))
+    # A line break at the end still belongs to the last line.
+    last_character = max(start, stop - 1)
+    last = first + text.count("\n", start, last_character)
     return LineSpan(start, stop, first, last)

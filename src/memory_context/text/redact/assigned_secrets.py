@@ -130,7 +130,8 @@ class AssignedRule(Rule):
         form = _BARE_PASSWORD if self.is_password else _BARE_KEY
         value = self._find_value(text, name, form, is_bare=True)
         sign = groups.get("assigned") or ""
-        may_go_on = _ASSIGNMENT.fullmatch(sign) and (value or sign == "=" or sign[0] == ":")
+        may_stand_alone = sign == "=" or sign.startswith(":")
+        may_go_on = _ASSIGNMENT.fullmatch(sign) and (value or may_stand_alone)
         # If the name is at the beginning of a line, the value may continue up to a blank.
         in_line = _line_form(text, name.start()) if may_go_on else None
         return (in_line and self._find_in_line(text, name, in_line)) or value
@@ -146,8 +147,10 @@ class AssignedRule(Rule):
         if is_bare and text.startswith(_BRACKETS, end):
             return None
         is_cut = text.startswith((" ", "\t"), end)
+        unescaped = value[0]
         # Few values have an escape, and looking for a backslash is cheaper than a substitution that finds none.
-        unescaped = _ESCAPES.sub("", value[0]) if "\\" in value[0] else value[0]
+        if "\\" in unescaped:
+            unescaped = _ESCAPES.sub("", unescaped)
         if not self._is_secret(name, unescaped, is_cut=is_cut, is_bare=is_bare):
             return None
         return value.start(), rest.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
@@ -158,12 +161,13 @@ class AssignedRule(Rule):
         value = form.match(text, name.end())
         if value is None:
             return None
+        given = value[0]
         is_cut = text.startswith(_VALUE_ENDS, value.end())
-        if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
+        if not self._is_secret(name, given.rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
-        if is_code(value[0], is_cut=is_cut):
+        if is_code(given, is_cut=is_cut):
             return None
-        if is_no_secret(value[0], is_cut=False):
+        if is_no_secret(given, is_cut=False):
             return None
         return value.span()
 
@@ -175,7 +179,8 @@ class AssignedRule(Rule):
         if not is_likely(value):
             return False
         written_name = name["name"].lower()
-        if is_bare and (written_name in value.lower() or is_code(value, is_cut=False)):
+        holds_name = written_name in value.lower()
+        if is_bare and (holds_name or is_code(value, is_cut=False)):
             return False
         if written_name == "pwd" and RELATIVE_PATH.fullmatch(value):  # the working directory
             return False
@@ -212,7 +217,8 @@ def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
     """
     start = max(0, name_start - _LONGEST_LINE_START)
     before = text[start:name_start]
-    line = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
+    line_break = max(before.rfind("\n"), before.rfind("\r"))
+    line = before[line_break + 1 :]
     form = _IN_LINE
     if "\\n" in line:
         line = line[line.rfind("\\n") + 2 :]

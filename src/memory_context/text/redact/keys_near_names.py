@@ -83,19 +83,20 @@ class NearRule(PatternRule):
         if self.kind in _SAID and _is_id_in_sentence(text, position, found):
             return None
         # A name inside a marker is about the secret that was there, not about what follows the marker.
-        before = text[max(0, position - _LONGEST_MARKER) : position].rpartition(MARKER_BEGINS)
-        if before[1] and "]" not in before[2]:
+        nearest = max(0, position - _LONGEST_MARKER)
+        _, marker, kind = text[nearest:position].rpartition(MARKER_BEGINS)
+        if marker and "]" not in kind:
             return None
         return found
 
 
 def _is_id_in_sentence(text: str, position: int, value: Span) -> bool:
     """Return whether the value is the id of a commit or request in a sentence: "invalid token [4f6a…]"."""
-    is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
-    in_sentence = _IN_SENTENCE.fullmatch(text, position, value[0])
-    return (
-        not is_part_of_name and in_sentence is not None and _ID.fullmatch(text, *value) is not None
-    )
+    before = text[position - 1 : position]
+    is_part_of_name = before in ("_", "-", ".")
+    if is_part_of_name or not _IN_SENTENCE.fullmatch(text, position, value[0]):
+        return False
+    return _ID.fullmatch(text, *value) is not None
 
 
 def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
@@ -107,9 +108,9 @@ def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule
 
 
 def _is_key(value: str) -> bool:
-    is_made = is_surely_random(value) or _UUID.fullmatch(value) is not None
-    is_public = is_no_secret(value, is_cut=False) or _FINGERPRINT.fullmatch(value) is not None
-    return is_made and not is_public
+    if is_no_secret(value, is_cut=False) or _FINGERPRINT.fullmatch(value):
+        return False
+    return is_surely_random(value) or _UUID.fullmatch(value) is not None
 
 
 NEAR = (

@@ -32,8 +32,9 @@ def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[Secret
             joined.append(span)
             continue
         last = joined[-1]
+        end = max(last.end, span.end)
         kind = min(last.kind, span.kind, key=ranks.__getitem__)
-        joined[-1] = SecretSpan(last.start, max(last.end, span.end), kind)
+        joined[-1] = SecretSpan(last.start, end, kind)
     return joined
 
 
@@ -67,7 +68,8 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
 
     The marker that replaces such a value is a string.
     """
-    if not text.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(("{", "[")):
+    document = text.removeprefix(BYTE_ORDER_MARK).lstrip()
+    if not document.startswith(("{", "[")):
         return list(spans)
     values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
     widened = list[SecretSpan]()

@@ -111,9 +111,11 @@ class Redactor:
         self._own = {kind: own_finder(kind, own, KINDS) for kind, own in (patterns or {}).items()}
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
-        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *self._own)
+        kinds = [kind for kind in KINDS if kind not in left_out]
+        self.kinds = (*kinds, *self._own)
         # Of overlapping secrets, the kind with the lowest rank is shown: the user's own kinds come first.
-        self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
+        in_order = (*self._own, *KINDS)
+        self._ranks = {kind: rank for rank, kind in enumerate(in_order)}
 
     def redact(self, text: str) -> Redacted:
         """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and repeating it changes nothing.

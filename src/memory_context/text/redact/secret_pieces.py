@@ -28,15 +28,17 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
     where a secret may have been cut, three characters are enough.
     """
     pieces = [*_pieces(text, secrets), *_at_ends(text, secrets)]
-    ranks = {secret.kind: 0 for secret in secrets}
-    spans = merged(pieces, ranks)
+    kinds = [secret.kind for secret in secrets]
+    spans = merged(pieces, dict.fromkeys(kinds, 0))
     return without_spans(text, outside_markers(spans, text))
 
 
 def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     """Yield the spans in *text* of any six characters of a secret, or of a whole shorter secret that is a word."""
-    for size in range(_PIECE, _SHORTEST_PIECE - 1, -1):
+    longest_first = range(_PIECE, _SHORTEST_PIECE - 1, -1)
+    for size in longest_first:
         kinds = _kinds_of_pieces(secrets, size)
+        # Most sizes have none, and the text need not be read for them.
         if not kinds:
             continue
         for start, piece in _runs(text, size):
@@ -65,9 +67,9 @@ def _runs(text: str, size: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_word(text: str, start: int, stop: int) -> bool:
-    before = text[max(0, start - 1) : start]
-    after = text[stop : stop + 1]
-    return not (before.isalnum() or after.isalnum())
+    is_joined = text[max(0, start - 1) : start].isalnum()
+    goes_on = text[stop : stop + 1].isalnum()
+    return not is_joined and not goes_on
 
 
 def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:

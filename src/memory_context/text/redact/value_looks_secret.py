@@ -58,7 +58,8 @@ def is_made_up(value: str) -> bool:
     has_letters = any(map(str.isalpha, value))
     has_digits = any(map(str.isdigit, value))
     has_signs = _SIGN.search(value) is not None
-    return has_letters + has_digits + has_signs > 1 and not _PATH.fullmatch(value)
+    sorts = has_letters + has_digits + has_signs
+    return sorts > 1 and not _PATH.fullmatch(value)
 
 
 def is_random(value: str) -> bool:
@@ -70,7 +71,7 @@ def is_random(value: str) -> bool:
             return False
         if value.islower():
             return False
-    elif not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+    elif not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
     return _NAME.fullmatch(value) is None
 
@@ -81,7 +82,8 @@ def is_surely_random(value: str) -> bool:
         return False
     for run in _RUN.findall(value):
         chunks = _CHUNK.findall(run)
-        if len(run) <= _LONGEST_CHUNK * len(chunks) or _HASH.fullmatch(run):
+        alternates = len(run) <= _LONGEST_CHUNK * len(chunks)
+        if alternates or _HASH.fullmatch(run):
             return True
     return False
 

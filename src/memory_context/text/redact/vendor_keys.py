@@ -112,8 +112,9 @@ def _hint_of(rest: str) -> str:
 def _words_of(before: str, name: str) -> tuple[frozenset[bytes], bytes]:
     """Return the words that a name holds entirely, and the first characters of the word that continues after it."""
     parts = _WORD.findall(name.lower())
+    is_apart = not before or before[-2:-1] == "\\"
     # A word before the name may continue in it, unless an escaped sign separates them.
-    if parts and name[0].isalnum() and before and before[-2:-1] != "\\":
+    if parts and name[0].isalnum() and not is_apart:
         parts[0] = ""
     head = parts.pop() if name[-1].isalnum() else ""
     if len(head) < HEAD_BYTES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import groupby, islice, pairwise
+from itertools import filterfalse, groupby, islice, pairwise
 
 from memory_context.text.lines import lines_of
 from memory_context.text.ranges import Span
@@ -20,15 +20,18 @@ from memory_context.text.rows.rows_under_columns import (
 
 TRIED = 50
 LEAST_CAPITALS = 0.6
-LISTING = ("mode", "links", "owner", "group", "size", "modified", "name")
-# A line of `ls -l`. Without owner or group, which some options leave out, it does not match.
+# A line of `ls -l`, whose groups are the columns. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
     r"(?P<mode>[-dlcbps][-rwxsStT]{9}[.+@]?) +(?P<links>\d+) +(?P<owner>\S+) +(?P<group>\S+) +"
-    r"(?P<size>[\d,.]+[KMGTP]?) +"
+    r"(?P<size>[\d,.]+[KMGTP]?|\d+, +\d+) +"
     r"(?P<modified>[A-Z][a-z]{2} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d(?: \d\d:\d\d\S*)?(?: [+-]\d{4})?)"
     r" (?P<name>.*)"
 )
+# A line of `find -ls`.
+_FOUND = re.compile(rf" *(?P<inode>\d+) +(?P<blocks>\d+) +{_LONG.pattern}")
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
+# Between the entries of a listing: a blank line, the name of a folder, its size, and what could not be read.
+_BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .*")
 _WORD = re.compile(r"\S+")
 # Characters of sentences and code, which names of columns do not have; `PORT(S)` and `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
@@ -41,17 +44,33 @@ def command_table(text: str) -> TextTable | None:
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
-    listed = lines[1:] if lines[0].startswith("total ") else lines
-    for pattern, columns in ((_LONG, LISTING), (_COMMIT, ("commit", "message"))):
-        if all(map(pattern.fullmatch, listed)):
-            return TextTable(columns, partial(_matches, text, pattern), "the listing")
+    for pattern in (_LONG, _FOUND, _COMMIT):
+        if any(map(pattern.fullmatch, lines)) and _is_listing(text, pattern):
+            return _listing(text, pattern)
     return _below_names(text, lines)
 
 
-def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
+def _is_listing(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether no line would be lost if only those that match were read."""
+    return all(pattern.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
+
+
+def _listing(text: str, pattern: re.Pattern[str]) -> TextTable:
+    """Return the entries of a listing, with the folder that each is in if the listing names folders."""
+    columns = tuple(pattern.groupindex)
+    entries = partial(_entries, text, pattern)
+    if not any(entry[-1] for entry in entries()):
+        return TextTable(columns, lambda: (entry[:-1] for entry in entries()), "the listing")
+    return TextTable((*columns, "folder"), entries, "the listing")
+
+
+def _entries(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
+    folder = None
     for line in lines_of(text):
         if match := pattern.fullmatch(line):
-            yield list(match.groups())
+            yield [*match.groups(), folder]
+        elif heading := _BETWEEN.fullmatch(line):
+            folder = heading["folder"] or folder
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:
@@ -94,9 +113,11 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     filled = _filled_places(rows())
     starts = [0]
     # Rows may have numbers or names of their own, to the left of the first name.
-    before = _gaps(0, words[0].start(), filled)
-    if before and any(filled[: before[0][0]]):
-        starts.append(before[0][0])
+    gaps = _gaps(0, words[0].start(), filled)
+    if gaps:
+        end_of_cells, _ = gaps[0]
+        if any(filled[:end_of_cells]):
+            starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
     for (word, following), stop in zip(pairwise(words), ends, strict=True):
@@ -108,11 +129,13 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
             if is_far:
                 return []
             continue
-        has_cells = any(filled[starts[-1] : end]) and any(filled[start:stop])
+        before = filled[starts[-1] : end]
+        after = filled[start:stop]
+        has_cells = any(before) and any(after)
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            widest, _ = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))
+            _, widest = max((gap_end - gap_start, gap_start) for gap_start, gap_end in gaps)
             starts.append(widest)
     if len(starts) == 1:
         return []
@@ -150,7 +173,8 @@ def _columns_of_words(
     if the names are aligned, if each word is near its name.
     """
     initials = [word[0][0] for word in words]
-    capitals = sum(initial.isupper() or not initial.isalpha() for initial in initials)
+    small = sum(initial.isalpha() and not initial.isupper() for initial in initials)
+    capitals = len(words) - small
     if len(words) < 3 or capitals < LEAST_CAPITALS * len(words):
         return 0
     narrowest = min(len(row.split()) for row in rows())
@@ -177,7 +201,8 @@ def _columns_of_words(
 
 def _lines_below(text: str) -> Iterator[str]:
     """Yield the lines below the names, without blank ones and the size that pandas writes below a table."""
-    filled = (line for line in lines_of(text) if line.strip() and not _SIZE.fullmatch(line))
+    lines = filter(str.strip, lines_of(text))
+    filled = filterfalse(_SIZE.fullmatch, lines)
     return islice(filled, 1, None)
 
 

@@ -34,10 +34,12 @@ _NULLS = ("", "~", "null")
 
 def configuration_table(text: str) -> TextTable | None:
     """Return the records in a text of YAML, or else its values under their paths; None for other texts."""
-    documents = yaml_documents(text)
-    value = documents[0] if len(documents) == 1 else documents
+    value: Any = yaml_documents(text)
+    if len(value) == 1:
+        [value] = value
+    objects = [value] if is_object(value) else value
     table = None
-    if is_object(value) or (is_list(value) and all(map(is_object, value))):
+    if all(map(is_object, objects)):
         table = records_in(value, "YAML")
     if table and _are_records(table):
         return table

@@ -23,10 +23,12 @@ def records_by_columns(value: Any) -> list[JsonObject]:  # noqa: ANN401 - whatev
         if is_object(item) or is_list(item):
             return []
     lengths = Counter(map(len, lists.values()))
-    length = max((length for length, count in lengths.items() if count > 1), default=0)
-    columns = {key: members for key, members in lists.items() if len(members) == length}
+    recurring = [length for length, count in lengths.items() if count > 1]
+    length = max(recurring, default=0)
+    names = [key for key, members in lists.items() if len(members) == length]
     # With a name, an id and an owner beside them, two tags and two ports are fields of one record.
-    if length <= len(value) - len(columns):
+    if length <= len(value) - len(names):
         return []
-    rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    columns = [lists[name] for name in names]
+    rows = zip(*columns, strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]

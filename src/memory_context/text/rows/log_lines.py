@@ -27,9 +27,9 @@ _SYSLOG = re.compile(
     r"(?:<\d+>)?(?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) \S+ "
     r"(?P<source>[^\s:\[]{1,80}(?:\[\d+\])?):? (?P<message>.*)"
 )
-# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326
+# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326; Python's servers write a blank before the hour.
 _ACCESS = re.compile(
-    r"(?P<source>\S+) \S+ \S+ \[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4}):(?P<clock>\d\d:\d\d:\d\d)"
+    r"(?:(?P<source>\S+) \S+ \S+ )?\[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4})[: ](?P<clock>\d\d:\d\d:\d\d)"
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
@@ -125,10 +125,11 @@ def _of_pairs(line: str) -> list[str | None]:
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
     for names in _NAMES_OF_PAIRS:
-        name = next(filter(pairs.__contains__, names), "")
-        parts.append(pairs.pop(name, None))
+        given = [name for name in names if name in pairs]
+        parts.append(pairs.pop(given[0]) if given else None)
     time, level, source = parts
-    if time and (stamp := _STAMP.match(time)):
+    stamp = _STAMP.match(time or "")
+    if stamp:
         time = _time(stamp)
     if level:
         level = level.upper()

@@ -111,5 +111,5 @@ def _has_series(row: Sequence[str]) -> bool:
         return numbers == sorted(set(numbers))
     if len(numbers) < SHORTEST_COUNT:
         return False
-    counting = count(0 if numbers[0] == "0" else 1)
-    return all(map(eq, numbers, map(str, counting)))
+    first = 0 if numbers[0] == "0" else 1
+    return all(map(eq, numbers, map(str, count(first))))

@@ -29,7 +29,7 @@ def pair_table(text: str) -> TextTable | None:
     after them. At least two names must occur in all lines.
     """
     first = next(lines_of(text.lstrip()), "")
-    skipped = 1 if _read(first) is None else 0
+    skipped = int(_read(first) is None)
     names = Counter[str]()
     count = width = 0
     for line in _lines(text, skipped):

@@ -26,9 +26,13 @@ TEXT = "text"
 MOST_COLUMNS = 200
 # A line of this length may have been wrapped, so that the next line continues it.
 LONG_LINE = 60
-# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words; the value may be missing.
+# Text that is indented so far below a blank line is shown as it is, as in Markdown.
+LITERAL = 4
+# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts
+# between dots; the value may be missing.
 FIELD = re.compile(
-    r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?P<name>[A-Za-z_][\w /()'.-]{0,40}?)\*{0,2}"
+    r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}"
+    r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
 # How `git log` begins a commit.
@@ -69,6 +73,7 @@ class _Block:
         text: The lines that neither are a field nor belong to one.
         last: The name of the last field, to which further lines belong.
         indent: How far the last field is indented.
+        sign_at: Where the sign of the last field stands; names that are aligned to the right have theirs at one place.
         is_open: Whether the last field had no value on its own line.
         is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
         has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
@@ -79,6 +84,7 @@ class _Block:
     text: list[str] = field(default_factory=list[str])
     last: str = ""
     indent: int = 0
+    sign_at: int = 0
     is_open: bool = False
     is_wrapped: bool = False
     has_body: bool = False
@@ -144,11 +150,11 @@ def record_table(text: str) -> TextTable | None:
         has_texts |= bool(block.text)
         # A name that never has a value is a title above other fields.
         names.update(name for name, value in block.fields.items() if value)
-        if len(names) > MOST_COLUMNS:
-            return None
     recurring = [name for name, count in names.items() if count > 1]
     if len(recurring) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
+    if len(names) > MOST_COLUMNS:
+        return None
 
     first = [HEADING] if has_headings else []
     last = [TEXT] if has_texts else []
@@ -232,7 +238,7 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
             is_below_rule = is_below_rule or bool(line.text.strip())
             continue
         heading = _heading_in(line, form, block, is_first=is_first)
-        match = _field_in(line, form, block)
+        match = _field_in(line, form, block, is_first=is_first)
         begun = None
         if heading is not None:
             begun = _with_heading(heading)
@@ -245,7 +251,7 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
             block = begun
         if match and not block.has_body:
             _add_field(block, match)
-        elif begun is None and not _COMMENT.match(line.text):
+        elif begun is None and not _is_comment(line.text, block, is_first=is_first):
             _continue(block, line.text, is_first=is_first)
         is_first = is_below_rule = False
     if block.fields:
@@ -254,6 +260,12 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
 
 def _indent_of(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _is_comment(line: str, block: _Block, *, is_first: bool) -> bool:
+    # In a body, `#100` at the beginning of a line is the number of an issue.
+    is_body = block.has_body or (is_first and _indent_of(line) >= LITERAL)
+    return not is_body and _COMMENT.match(line) is not None
 
 
 def _ends_block(line: str) -> bool:
@@ -294,17 +306,21 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
     return None
 
 
-def _field_in(line: _FieldLine, form: _Form, block: _Block) -> _Match | None:
-    """Return the match of a line that is a field; None if it is none, or continues the value above.
+def _field_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> _Match | None:
+    """Return the match of a line that is a field; None if it is none, or continues the value above, or begins the body.
 
     A continuation is indented by one more blank, as in mails, or is indented and has the other sign: an equals sign
-    where fields have colons.
+    where fields have colons. A body is indented below a blank line, as the message of a commit: ``fix: empty carts``.
     """
     match = line.field
     if match is None or not block.last:
         return match
+    if match.start("sign") == block.sign_at:
+        return match
     deeper = len(match["indent"]) - block.indent
     if deeper == 1:
+        return None
+    if deeper >= LITERAL and is_first:
         return None
     if deeper > 0 and match["sign"][0] != form.sign:
         return None
@@ -317,8 +333,9 @@ def _begins_record(match: _Match, block: _Block, form: _Form, *, is_first: bool)
         return False
     name = _name_of(match)
     is_there = name in block.fields
-    opener = form.opener or next(iter(block.fields), "")
-    if name == opener and (is_there or is_first):
+    first = next(iter(block.fields), "")
+    is_opener = name == (form.opener or first)
+    if is_opener and (is_there or is_first):
         return True
     if not is_first or block.has_body:
         return False
@@ -334,14 +351,14 @@ def _name_of(match: _Match) -> str:
 def _add_field(block: _Block, match: _Match) -> None:
     block.add(_name_of(match), _plain(match["value"]))
     block.indent = len(match["indent"])
+    block.sign_at = match.start("sign")
 
 
 def _with_heading(text: str) -> _Block:
     """Return a new record below a heading, with the fields that the heading itself holds."""
     block = _Block(text)
-    for part in _PARTS.split(text):
-        match = FIELD.fullmatch(part)
-        if match and match["value"] and not _NUMBERED.fullmatch(match["name"]):
+    for match in filter(None, map(FIELD.fullmatch, _PARTS.split(text))):
+        if match["value"] and not _NUMBERED.fullmatch(match["name"]):
             block.add(_name_of(match), _plain(match["value"]))
     block.last = ""
     return block

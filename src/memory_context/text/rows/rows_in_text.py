@@ -11,7 +11,7 @@ from memory_context.text.describe.sample import HEAD, behind_lead
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
-from memory_context.text.python_literals import is_object, objects_in
+from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
@@ -99,8 +99,8 @@ def _of_other_text(text: str) -> TextTable | None:
 
 def _of_objects(text: str) -> TextTable | None:
     """Return the rows of JSON objects that follow one another, each over several lines; None for other texts."""
-    objects, end = objects_in(text)
-    if not objects or text[end:].strip():
+    objects = only_objects_in(text)
+    if not objects:
         return None
     return rows_of_values(objects, "the JSON objects")
 

@@ -50,6 +50,7 @@ def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
 
 def with_nulls(row: Row) -> Row:
     """Return a row of texts with None in place of each text that stands for NULL."""
+    # Most rows have none, and need not be copied.
     if _MISSING.isdisjoint(row):
         return row
     return [None if cell in _MISSING else cell for cell in row]

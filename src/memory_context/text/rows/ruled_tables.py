@@ -44,7 +44,8 @@ _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR = re.compile(r"(?<!\\)\|")
 # A rule that begins with one of these is the top of a frame, and the names are below it.
 _CORNERS = ("+", "┌", "╭", "╒", "╔", "┏")
-_DASHES = re.compile(r"[-=─━═]{2,}")
+# One run of the same sign a column: `dpkg -l` has hyphens between the equals signs of its columns, and pluses before them.
+_DASHES = re.compile(r"([-=─━═+])\1+")
 _CROSSING = re.compile("[+|┌-╋║-╰]")
 
 
@@ -60,10 +61,11 @@ def ruled_table(text: str) -> TextTable | None:
     if len(above) == len(tried):
         return None
     rule, *after = head[len(above) :]
-    is_frame = rule.lstrip().startswith(_CORNERS)
+    is_frame = rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
     below = len(above) + 1
-    if above and above[-1].strip() and not is_frame:
-        names = above[-1]
+    line_above = above[-1] if above else ""
+    if line_above.strip() and not is_frame:
+        names = line_above
     elif after:
         names = after[0]
         below += 1
@@ -72,7 +74,8 @@ def ruled_table(text: str) -> TextTable | None:
     if is_frame:
         header = list(takewhile(_is_no_rule, after))
         below_rule = after[len(header) + 1 :]
-        if len(header) > 1 and below_rule and _BAR.search(below_rule[0]):
+        has_rows = below_rule and _BAR.search(below_rule[0])
+        if has_rows and len(header) > 1:
             if not _are_types(header[1:]):
                 return None
             below += len(header)
@@ -139,7 +142,11 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
 
     A *rule* is given for a table of a database, which may have further rules between its rows; for Markdown it is empty.
     """
-    bar = _BAR if rule else _MARKDOWN_BAR
+    bar = _MARKDOWN_BAR
+    name = "the Markdown table"
+    if rule:
+        bar = _BAR
+        name = "the table"
     is_framed = names.lstrip().startswith(tuple(_BARS))
     columns = _cells(names, bar, is_framed=is_framed)
     crossings = [match.start() for match in _CROSSING.finditer(rule)]
@@ -147,8 +154,10 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
     def cells_of(line: str) -> Row:
         """Return the cells of a line."""
         cells = _cells(line, bar, is_framed=is_framed)
+        if not rule or len(cells) <= len(columns):
+            return cells
         # If a cell holds a bar, the rule shows where the cells begin.
-        if not rule or len(cells) <= len(columns) or not _has_bars_at(line, crossings):
+        if not _has_bars_at(line, crossings):
             return cells
         bounds = crossings
         if not is_framed:
@@ -163,7 +172,6 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         cells = map(cells_of, takewhile(bar.search, lines))
         return map(with_nulls, evened(cells, len(columns), " | "))
 
-    name = "the table" if rule else "the Markdown table"
     return TextTable(column_names(columns), rows, name)
 
 
@@ -176,7 +184,9 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     is_plain = line.isascii() and "\\" not in line
     parts = line.split("|") if is_plain else bar.split(line)
     cells = [part.strip().replace("\\|", "|") for part in parts]
-    if not parts[0] or (is_framed and not cells[0]):
+    # Without a frame, blanks before the first bar are an empty cell.
+    is_outside = is_framed and not cells[0]
+    if is_outside or not parts[0]:
         del cells[0]
     if cells and not cells[-1]:
         del cells[-1]
@@ -200,4 +210,5 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
             cells = sliced(line, starts)
             yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])
 
-    return TextTable(column_names(sliced(names, starts)), rows, "the table")
+    columns = [(name or "").strip("|/") for name in sliced(names, starts)]
+    return TextTable(column_names(columns), rows, "the table")

@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
@@ -35,6 +35,7 @@ LEAST_CELLS = 2
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
+_WORD_WITH_DIGIT = re.compile(r"\s*[^\s\d]*\d\S*\s*")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -48,10 +49,15 @@ def separated_table(text: str) -> TextTable | None:
     for delimiter in DELIMITERS:
         with suppress(InvalidSelectionError):  # it may be a table with another delimiter
             heads[delimiter] = list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]
-    # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a line
-    # with one decimal comma has more semicolons.
-    in_order = sorted(heads.items(), key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
-    for delimiter, head in in_order:
+
+    def rank(delimiter: str) -> tuple[bool, int]:
+        # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a
+        # line with one decimal comma has more semicolons.
+        cells = heads[delimiter][0]
+        return delimiter != "\t", -len(cells)
+
+    for delimiter in sorted(heads, key=rank):
+        head = heads[delimiter]
         if _are_rows(head, delimiter) and not _are_sentences(text, head, delimiter):
             return _table_of(text, delimiter, head)
     return None
@@ -77,7 +83,8 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
                 cells = [cell and cell.strip() for cell in row]
             yield with_nulls(cells)
 
-    columns = column_names(names or [""] * width)
+    unnamed = [""] * width
+    columns = column_names(names or unnamed)
     name = f"the {DELIMITERS[delimiter]}"
     return TextTable(columns, rows, name, by_semicolons=delimiter == ";")
 
@@ -101,8 +108,10 @@ def answer_table(text: str) -> TextTable:
 
 def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
     """Return whether a later row is the names again, or a blank line is followed by the names of another table."""
-    may_be_again = names and text.count(max(names, key=len)) > 1
-    if may_be_again and names in islice(_rows(text, delimiter), 1, None):
+    longest_name = max(names, key=len, default="")
+    # A cheap test first: that the names come again is rare.
+    may_come_again = names and text.count(longest_name) > 1
+    if may_come_again and names in islice(_rows(text, delimiter), 1, None):
         return True
     if not _BLANK_LINE.search(text.strip()):
         return False
@@ -171,12 +180,15 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
     # The first cell may be blank: a table that numbers its rows has no name for the numbers.
     if not all(map(str.strip, first[1:])):
         return False
-    ends = _CODE_ENDS if delimiter != "|" else (";", "{")
+    ends: tuple[str, ...] = _CODE_ENDS
+    if delimiter == "|":
+        ends = (";", "{")
     code = 0
     for row in rows:
         cell = row[-1].strip()
         # A cell in parentheses is not code, but a bookkeeper's negative amount.
-        if cell.endswith(ends) and not cell.startswith("(") and not is_quantity(row[-1]):
+        may_be_code = cell.endswith(ends) and not cell.startswith("(")
+        if may_be_code and not is_quantity(row[-1]):
             code += 1
     return code < 0.5 * len(rows)
 
@@ -184,9 +196,11 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
 def _are_sentences(text: str, rows: list[Row], delimiter: str) -> bool:
     """Return whether each line has one delimiter followed by a blank, as sentences have commas.
 
-    With bars, a text that has only numbers below it shows that it is a table.
+    A column of words with digits, such as hashes, shows that it is a table; with bars, a text that has numbers below it.
     """
     if len(rows[0]) != 2:
+        return False
+    if len(rows) >= LEAST_LINES and all(_WORD_WITH_DIGIT.fullmatch(row[-1]) for row in rows[1:]):
         return False
     if delimiter == "|" and names_numbers(rows):
         return False
@@ -225,7 +239,8 @@ def _lines(text: str) -> Iterable[str]:
 
 def _is_blank_line(row: list[str], delimiter: str) -> bool:
     """Return whether a row is a line of white space, which tabs are, too. One inside a cell is not a row."""
-    return (len(row) < LEAST_CELLS or delimiter == "\t") and _is_blank(row)
+    has_cells = len(row) >= LEAST_CELLS and delimiter != "\t"
+    return not has_cells and _is_blank(row)
 
 
 def _may_lose_rows(text: str, delimiter: str) -> bool:
@@ -235,5 +250,6 @@ def _may_lose_rows(text: str, delimiter: str) -> bool:
     try:
         deque(_reader(text, delimiter, strict=True), maxlen=0)
     except csv.Error:
-        return any("\n" in cell for row in _rows(text, delimiter) for cell in row)
+        cells = chain.from_iterable(_rows(text, delimiter))
+        return any("\n" in cell for cell in cells)
     return False

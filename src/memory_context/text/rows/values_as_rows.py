@@ -89,7 +89,7 @@ def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:
     If *mostly*, up to half of the items may be something else, such as null: a list of which only the number is told.
     """
     found = (one for one in _records_of(value) if one.are_records(mostly=mostly))
-    return max(found, key=lambda one: (bool(one.names), one.weight), default=None)
+    return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
 
 
 def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
@@ -113,8 +113,8 @@ def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
         if not is_list(member) or member is rows or widths != {len(member)}:
             continue
         named = [item.get("name") if is_object(item) else item for item in member]
-        names = {name: None for name in named if isinstance(name, str)}
-        if len(names) == len(member):
+        names = [name for name in named if isinstance(name, str)]
+        if len(set(names)) == len(member):
             return tuple(names)
     return ()
 
@@ -127,7 +127,8 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
         return TextTable(columns, lambda: ([*map(value.get, keys)] for value in values), name)
     if all(map(is_list, values)):
         width = max(map(len, values))
-        columns = column_names(names or [""] * width)
+        unnamed = [""] * width
+        columns = column_names(names or unnamed)
         return TextTable(columns, lambda: evened(values, width), name)
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
@@ -153,9 +154,12 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
         member = records_by_columns(found.value) or found.value
         if not member:
             continue
-        if is_list(member) or (is_object(member) and _are_alike([*member.values()])):
+        if is_list(member):
             yield replace(found, value=member)
         elif is_object(member):
+            if _are_alike(list(member.values())):
+                yield replace(found, value=member)
+                continue
             for key, inner in member.items():
                 path = f"{found.path}.{key}"
                 waiting.append(FoundRecords(path, key, inner, member))

@@ -80,7 +80,8 @@ class EmbeddingWorker:
 
     def _with_table(self, vector: Vector) -> tuple[sa.Table, Vector]:
         """Return the table for the model's vectors of this length, and *vector*."""
-        return vector_index.table_of(self._model, len(vector), self._database.dialect), vector
+        table = vector_index.table_of(self._model, len(vector), self._database.dialect)
+        return table, vector
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
@@ -95,10 +96,13 @@ class EmbeddingWorker:
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
             for batch in slices_of(lacking, BATCH):
-                # Binary contents and secrets have no searchable text, so their description is
-                # embedded.
-                texts = [text[first:last] or item.summary for _, first, last in batch]
-                ordinals = [ordinal for ordinal, *_ in batch]
+                texts: list[str] = []
+                ordinals: list[int] = []
+                for ordinal, first, last in batch:
+                    # Binary contents and secrets have no searchable text, so their description is
+                    # embedded.
+                    texts.append(text[first:last] or item.summary)
+                    ordinals.append(ordinal)
                 vectors = self._model.documents(texts)
                 self._database.write(vector_index.add, table, item, ordinals, vectors)
 
@@ -126,10 +130,9 @@ class EmbeddingWorker:
             """Write the vectors of the chosen memories."""
             remaining = iter(vectors)
             for item, texts_of_item in chosen:
-                these = list(islice(remaining, len(texts_of_item)))
-                vector_index.add(
-                    connection, table, item, range(len(texts_of_item)), these, replacing=True
-                )
+                ordinals = range(len(texts_of_item))
+                these = list(islice(remaining, len(ordinals)))
+                vector_index.add(connection, table, item, ordinals, these, replacing=True)
 
         self._database.write(keep)
 

@@ -9,6 +9,7 @@ owner's number before it, and a mark for how often it occurs (see `text.index.bm
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -23,9 +24,7 @@ from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statis
 TABLE = "agent_memory_index"
 # All ASCII signs count as parts of a word, because the analyzer has split the text already, and FTS5
 # should split it at spaces only. Quotes are left out, because they would end the clause.
-_TOKEN_CHARS = "".join(
-    char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\""
-)
+_TOKEN_CHARS = string.punctuation.translate({ord("'"): None, ord('"'): None})
 # detail=none and columnsize=0: positions and lengths are not stored, as the ranking below does not need them.
 _CREATE_INDEX = f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
     lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '{_TOKEN_CHARS}'")"""
@@ -36,7 +35,8 @@ _CREATE_TERMS = (
 # id hold its length, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
 _STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
 _FINE = 1 << FINE_BITS
-_COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
+_MANTISSA = f"({_FINE} + ({_STEP} & {_FINE - 1}))"
+_COARSE = f"{_MANTISSA} << (({_STEP} >> {FINE_BITS}) - 1)"
 _LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
 _CHUNK = Prepared(
@@ -99,7 +99,8 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     with_ids: list[dict[str, Any]] = []
     for row in rows:
         number += 1
-        with_ids.append(row | {"id": (number << LENGTH_BITS) + step_of(row["length"])})
+        chunk_id = (number << LENGTH_BITS) + step_of(row["length"])
+        with_ids.append(row | {"id": chunk_id})
     _CHUNK.run(connection, with_ids)
     _ADD.run(connection, with_ids)
 
@@ -139,8 +140,11 @@ def holding_of(
     lexemes: Sequence[str],
 ) -> dict[str, int]:
     """Return the number of the user's chunks that contain each lexeme."""
-    frequencies = _frequencies(connection, statistics.owner, lexemes)
-    return {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
+    holding: dict[str, int] = {}
+    for lexeme, counts in _frequencies(connection, statistics.owner, lexemes).items():
+        if any(counts):
+            holding[lexeme] = sum(counts)
+    return holding
 
 
 def quoted(name: str) -> str:
@@ -153,8 +157,9 @@ def _frequencies(
 ) -> dict[str, list[int]]:
     """Return, for each lexeme, the numbers of chunks that contain it under each of its names."""
     names = {lexeme: owner.names_of(lexeme) for lexeme in wanted}
-    asked = json.dumps(list(chain.from_iterable(names.values())))
-    counts = {row.term: row.doc for row in connection.execute(_FREQUENCIES, {"names": asked})}
+    asked = list(chain.from_iterable(names.values()))
+    rows = connection.execute(_FREQUENCIES, {"names": json.dumps(asked)})
+    counts = {row.term: row.doc for row in rows}
     frequencies: dict[str, list[int]] = {}
     for lexeme, names_of_lexeme in names.items():
         frequencies[lexeme] = [counts.get(name, 0) for name in names_of_lexeme]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context.model.checked_numbers import LARGEST
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.sentences_models_read import HIDDEN
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
@@ -75,8 +77,10 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
         hits = _hits_under_conditions(connection, request)
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
-        if len(hits) < request.limit and request.terms < len(request.wanted):
-            hits = _hits_under_conditions(connection, request._replace(terms=MAX_TRIED))
+        was_reduced = request.terms < len(request.wanted)
+        if was_reduced and len(hits) < request.limit:
+            longer = request._replace(terms=MAX_TRIED)
+            hits = _hits_under_conditions(connection, longer)
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
@@ -97,8 +101,12 @@ def _hits_under_conditions(
         hits = _hits(connection, request, None)
         statement = _restricted(MEMORY_IDS, hits, request)
         allowed = set(connection.execute(statement).scalars())
-        if len(allowed) >= request.limit or len(hits) < request.limit:
-            return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
+        are_enough = len(allowed) >= request.limit
+        are_all = len(hits) < request.limit
+        if are_enough or are_all:
+            for memory_id in hits.keys() - allowed:
+                del hits[memory_id]
+            return hits
     inside = MEMORY_IDS.where(*request.conditions)
     return _hits(connection, request, inside)
 
@@ -130,8 +138,11 @@ def _hits(
         return by_keywords or by_vectors
     # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords
+    best_first: dict[UUID, ChunkHit] = {}
     scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
-    return {memory_id: hits[memory_id]._replace(score=score) for memory_id, score in scores.items()}
+    for memory_id, score in scores.items():
+        best_first[memory_id] = hits[memory_id]._replace(score=score)
+    return best_first
 
 
 def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
@@ -140,13 +151,14 @@ def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
 
 def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
     """Return the best chunk of each memory, of at least *limit* memories if there are as many."""
-    pool = POOL * limit
+    pool = min(POOL * limit, LARGEST)
     while True:
         hits = rank(pool)
         best_of: dict[UUID, ChunkHit] = {}
         for hit in hits:
             best_of.setdefault(hit.memory_id, hit)
-        if len(best_of) >= limit or len(hits) < pool:
+        are_all = len(hits) < pool
+        if are_all or len(best_of) >= limit:
             return best_of
         # Rank more chunks: all of the best ones may belong to one long memory.
         pool *= WIDER
@@ -165,20 +177,26 @@ def _with_items(
     if not chosen:
         return []
     least = chosen[:limit][-1].score
-    tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
+    tied: dict[UUID, ChunkHit] = {}
+    for hit in chosen:
+        if hit.score >= least:
+            tied[hit.memory_id] = hit
     rows = connection.execute(_restricted(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
-    # Sorting is stable, so it is sorted by the minor criterion first, and then by the major one.
-    items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
-    # Rounded, because the databases add up floats in different orders: equal scores may differ in the tenth digit.
-    items.sort(key=lambda item: -round(tied[item.id].score, 9))
+
+    def rank(item: MemoryItem) -> tuple[float, datetime]:
+        # Rounded, because the databases add up floats in different orders: equal scores may differ in the tenth digit.
+        return round(tied[item.id].score, 9), item.accessed_at or item.created_at
+
+    items.sort(key=rank, reverse=True)
     return [(item, tied[item.id]) for item in items[:limit]]
 
 
 def _restricted(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions."""
-    mine = (memories.c.user_id == request.user_id, memories.c.id.in_(list(ids)))
-    return statement.where(*mine, checked_last(request.conditions))
+    of_user = memories.c.user_id == request.user_id
+    is_one = memories.c.id.in_(list(ids))
+    return statement.where(of_user, is_one, checked_last(request.conditions))
 
 
 def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str]) -> MemoryItem:

@@ -132,8 +132,10 @@ class PendingMemory(NamedTuple):
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
     # Callers that put records of their own may not have counted the characters.
-    size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
-    work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
+    is_counted = memories.c.char_count > 0
+    size = sa.case((is_counted, memories.c.char_count), else_=memories.c.byte_count)
+    is_text = memories.c.content_bytes.is_(None)
+    work = sa.case((is_text, size - pending.c.done), else_=1)
     statement = (
         sa.select(pending.c.user_id, pending.c.memory_id, size, work)
         .join(memories, belongs(pending))
@@ -147,10 +149,10 @@ def unfinished(
     connection: sa.Connection, user_id: str, ids: Sequence[UUID]
 ) -> list[tuple[MemoryItem, ChunkStart]]:
     """Return the memories among *ids* that are still pending, each with the start of its next chunk."""
-    statement = RECORDS.add_columns(pending.c.done).join(pending, belongs(pending))
-    mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
+    records = RECORDS.add_columns(pending.c.done)
+    statement = records.join(pending, belongs(pending)).where(*_pending_of(user_id, ids))
     found: list[tuple[MemoryItem, ChunkStart]] = []
-    for *record, done in connection.execute(statement.where(*mine)).all():
+    for *record, done in connection.execute(statement).all():
         item = decode_row(connection, record)
         ordinal = 0
         if done:
@@ -158,6 +160,11 @@ def unfinished(
         line = 1 + searchable(item).count("\n", 0, done)
         found.append((item, ChunkStart(ordinal, done, line)))
     return found
+
+
+def _pending_of(user_id: str, ids: Sequence[UUID]) -> tuple[Condition, Condition]:
+    """Match the rows of pending memories of the user."""
+    return pending.c.user_id == user_id, pending.c.memory_id.in_(ids)
 
 
 def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
@@ -175,32 +182,32 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     """
     user_id = next_ones[0].memory.user_id
     ids = [batch.memory.id for batch in next_ones]
-    texts = sa.select(memories.c.id, memories.c.updated_at).filter_by(user_id=user_id)
-    texts = texts.where(memories.c.id.in_(ids))
+    versions = sa.select(memories.c.id, memories.c.updated_at)
+    texts = versions.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
     if is_postgresql(connection):
         # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
         # their pending rows, then the user's row.
         by_key = texts.order_by(memories.c.memory_key.collate("C"))
         texts = by_key.with_for_update(read=True, key_share=True)
     changed = {row.id: row.updated_at for row in connection.execute(texts)}
-    mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
+    progress = sa.select(pending.c.memory_id, pending.c.done)
+    mine = progress.where(*_pending_of(user_id, ids))
     # PostgreSQL skips a row that another process has locked, which is then about to index the same
     # batch.
-    statement = sa.select(pending.c.memory_id, pending.c.done).where(*mine)
-    found = connection.execute(statement.with_for_update(skip_locked=True))
+    found = connection.execute(mine.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    # Not a batch of a text that was replaced since it was read.
-    due = [
-        batch
-        for batch in next_ones
-        if done.get(batch.memory.id) == batch.start
-        and changed.get(batch.memory.id) == batch.memory.updated_at
-    ]
+    due: list[ChunkBatch] = []
+    for batch in next_ones:
+        memory = batch.memory
+        is_next = done.get(memory.id) == batch.start
+        # Not a batch of a text that was replaced since it was read.
+        if is_next and changed.get(memory.id) == memory.updated_at:
+            due.append(batch)
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)
     complete = [batch.memory.id for batch in due if batch.is_last]
-    connection.execute(sa.delete(pending).where(*mine, pending.c.memory_id.in_(complete)))
+    connection.execute(sa.delete(pending).where(*_pending_of(user_id, complete)))
     for batch in due:
         if not batch.is_last:
             this = sa.update(pending).filter_by(user_id=user_id, memory_id=batch.memory.id)
@@ -210,7 +217,8 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory with this id; None if there is none."""
-    row = connection.execute(RECORDS.where(*this_memory(user_id, memory_id))).one_or_none()
+    record = RECORDS.where(*this_memory(user_id, memory_id))
+    row = connection.execute(record).one_or_none()
     if row:
         return decode_row(connection, row)
     return None
@@ -235,8 +243,8 @@ def remove(
     # It is enough to delete the rows on PostgreSQL, which keeps the lexemes in them, and if the index
     # becomes empty on SQLite.
     inside = _within(user_id, doomed)
-    totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
-    number, length = connection.execute(totals).one()
+    totals = sa.select(sa.func.count(), total_of(passages.c.length))
+    number, length = connection.execute(totals.where(inside)).one()
     if is_sqlite(connection):
         fts5.remove_all(connection)
     connection.execute(sa.delete(passages).where(inside))
@@ -249,8 +257,9 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     Returns:
         Whether there were any chunks.
     """
-    statement = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
-    rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
+    chunks_of_memory = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
+    last_first = chunks_of_memory.order_by(passages.c.ordinal.desc())
+    rows = connection.execute(last_first.limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
     if not rows or not item:
         return False
@@ -259,11 +268,11 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     text = searchable(item)
     chunks: dict[int, Chunk] = {}
     for row in rows:
-        chunks[row.id] = chunk_at(
-            text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card
-        )
+        start = ChunkStart(row.ordinal, row.start, row.line)
+        chunks[row.id] = chunk_at(text, start, row.stop, card)
     keyword_index.remove(connection, user_id, chunks)
-    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
+    done = rows[-1].start
+    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=done)
     connection.execute(upsert(noted))
     return True
 
@@ -289,5 +298,5 @@ def _within(user_id: str, doomed: AnySelect) -> Condition:
 
 def _are_all(connection: sa.Connection, user_id: str, doomed: AnySelect) -> bool:
     """Return whether the index contains nothing but the memories *doomed*, so that it can simply be emptied."""
-    others = sa.select(passages.c.id).where(~_within(user_id, doomed)).limit(1)
-    return connection.execute(others).first() is None
+    others = sa.select(passages.c.id).where(~_within(user_id, doomed))
+    return connection.execute(others.limit(1)).first() is None

@@ -184,8 +184,8 @@ def remove(connection: sa.Connection, user_id: str, chunks: Mapping[int, Chunk])
         owner = _owner_of(connection, user_id)
         names = {row_id: owner.named(chunk.names) for row_id, chunk in chunks.items()}
         fts5.remove(connection, names)
-    rows = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(chunks)))
-    connection.execute(rows)
+    mine = sa.delete(passages).filter_by(user_id=user_id)
+    connection.execute(mine.where(passages.c.id.in_(list(chunks))))
     length = sum(chunk.length for chunk in chunks.values())
     count(connection, user_id, -len(chunks), -length)
 
@@ -219,16 +219,16 @@ def ranked(
     if not statistics:
         return []
     index = _INDEXES[connection.dialect.name]
-    values = index.values_of(
-        connection, user_id, statistics, lexemes_looked_up.tried(wanted), terms, limit
-    )
+    tried = lexemes_looked_up.tried(wanted)
+    values = index.values_of(connection, user_id, statistics, tried, terms, limit)
     scored = index.BEST
     statement = sa.select(scored)
     if inside is not None:
         scored = index.SCORED
         statement = sa.select(scored).where(scored.c.memory_id.in_(inside))
-    best = statement.order_by(scored.c.score.desc(), scored.c.id).limit(limit)
-    return [ChunkHit(*hit) for _, *hit in connection.execute(best, values)]
+    best_first = statement.order_by(scored.c.score.desc(), scored.c.id)
+    best = connection.execute(best_first.limit(limit), values)
+    return [ChunkHit(*hit) for _, *hit in best]
 
 
 def term_hits(
@@ -270,7 +270,10 @@ def term_hits(
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
     places = sa.select(passages.c.id, passages.c.start, passages.c.stop)
-    mine = places.filter_by(user_id=user_id).where(passages.c.id.in_(best))
-    spans = {chunk: span for chunk, *span in connection.execute(mine)}
-    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
-    return replace(hits, here=hits.here | held.keys(), places=found)
+    mine = places.filter_by(user_id=user_id)
+    rows = connection.execute(mine.where(passages.c.id.in_(best)))
+    spans = {chunk: span for chunk, *span in rows}
+    in_index = [chunk for chunk in best if chunk in spans]
+    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in in_index]
+    here = hits.here | held.keys()
+    return replace(hits, here=here, places=found)

@@ -101,7 +101,8 @@ def as_array(vectors: Sequence[Vector], distance: Distance = "cosine") -> NDArra
     numpy = load_numpy()
     rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
     # Checked, because an embedder is the user's own code, and a NaN would make every comparison false.
-    if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
+    are_numbers = rows.size > 0 and numpy.isfinite(rows).all()
+    if rows.ndim != 2 or not are_numbers:
         raise StoreError(
             f"an embedder must return one vector of finite numbers for each text, not an array of shape {rows.shape}"
         )
@@ -153,7 +154,8 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
         operators = {"vector": MEASURES[table.info["distance"]].operators}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
         index.create(connection)
-    connection.execute(sa.insert(settings).values(name=SETTING + table.name, value=""))
+    noted = sa.insert(settings).values(name=SETTING + table.name, value="")
+    connection.execute(noted)
 
 
 def forget(connection: sa.Connection, user_id: str, doomed: MemoryIds) -> None:
@@ -165,11 +167,13 @@ def forget(connection: sa.Connection, user_id: str, doomed: MemoryIds) -> None:
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
     """Return the tables of all models, including those that this process does not use."""
-    statement = sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))
-    columns = (sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
+    name = settings.c.name
+    noted = sa.select(name).where(name.startswith(SETTING))
+    memory_id = sa.column("memory_id", sa.Uuid)
+    user_id = sa.column("user_id", sa.Text)
     return [
-        sa.table(name.removeprefix(SETTING), *columns)
-        for name in connection.execute(statement).scalars()
+        sa.table(setting.removeprefix(SETTING), memory_id, user_id)
+        for setting in connection.execute(noted).scalars()
     ]
 
 
@@ -195,7 +199,8 @@ def _lacks(connection: sa.Connection, table: sa.Table) -> Condition:
     """Match chunks without a vector. If somebody dropped the table, that is all of them."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
-    same = [table.c[name] == passages.c[name] for name in ("user_id", "memory_id", "ordinal")]
+    key = ("user_id", "memory_id", "ordinal")
+    same = [table.c[name] == passages.c[name] for name in key]
     return ~sa.exists().where(*same)
 
 
@@ -265,20 +270,20 @@ def nearest(
         # and filter them afterwards, which may leave too few of this user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        separation = getattr(table.c.vector, measure.distance)(query).label("apart")
-        ranked = mine.add_columns(separation).order_by(separation).limit(limit)
-        similarities = {
-            (memory_id, ordinal): measure.most - separation
-            for memory_id, ordinal, separation in connection.execute(ranked)
-        }
+        distance_to = getattr(table.c.vector, measure.distance)
+        separation = distance_to(query).label("apart")
+        nearest_first = mine.add_columns(separation).order_by(separation)
+        similarities = {}
+        for memory_id, ordinal, apart in connection.execute(nearest_first.limit(limit)):
+            similarities[memory_id, ordinal] = measure.most - apart
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
-    places = places.filter_by(user_id=user_id)
-    place_of: dict[tuple[UUID, int], list[int]] = {}
+    mine = places.filter_by(user_id=user_id)
+    place_of: dict[tuple[UUID, int], tuple[int, int, int]] = {}
     for chunks in slices_of(list(similarities), ASKED_TOGETHER):
         some = sa.tuple_(*columns).in_(chunks)
-        rows = connection.execute(places.where(some))
-        place_of |= {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
+        for row in connection.execute(mine.where(some)):
+            place_of[row.memory_id, row.ordinal] = (row.start, row.stop, row.line)
     hits: list[ChunkHit] = []
     for (memory_id, ordinal), similarity in similarities.items():
         # A vector of a text that a caller chose may not belong to any chunk.
