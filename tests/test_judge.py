@@ -1187,6 +1187,11 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("Who sells cheap moonpetals?", True),
         ("Do moonpetals sleep?", False),
         ("How will moonpetals sleep?", False),
+        ("How did moonpetals sleep?", True),
+        ("What do we pay for moonpetals?", True),
+        ("What colour have moonpetals?", True),
+        ("Wann schlafen die Pflanzen moonpetal?", True),
+        ("When do the Pflanzen moonpetal sleep?", False),
         ("How  many moonpetals sleep?", True),
         ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
@@ -1263,6 +1268,18 @@ def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:
     texts = [flower, *others, lamp, "Nobody had a lantern."]
     items = [_item(text, f"text_{n}") for n, text in enumerate(texts)]
     assert [flower, lamp] == _brought("Who owns moonpetal, lantern and altar?", items)
+
+
+def test_each_clause_of_a_question_is_answered() -> None:
+    """What the records hold that were found for all of it is not looked for again."""
+    walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
+    walks[7] = "Behind the altar of the Sunken Chapel grows the moonpetal, in moss and shade."
+    walks[22] = "A ferry crosses to the island with three donkeys."
+    text = "\n".join(walks)
+    asked = "Where does the moonpetal grow in moss, and when does our ferry leave?"
+    assert [walks[7], walks[22]] == _shown(asked, text)
+    assert [walks[7]] == _shown("Where does the moonpetal grow in moss, and our ferry?", text)
+    assert [walks[7]] == _shown("Does the moonpetal grow in moss? Take our ferry.", text)
 
 
 def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:

@@ -1,10 +1,11 @@
 """Choose the records of the conversation's texts that a message is about, by where its terms stand.
 
-Four ways are tried in turn (`RankedPlaces` ranks the places for the second and third):
+Five ways are tried in turn (`RankedPlaces` ranks the places for the second to fourth):
 - the rows that a message asks for by a value, such as the largest one (`rows_by_value`);
 - the records that hold most of what the message tells, if that is enough;
 - the records that a name or a rare value in the message identifies, unless they came already. A question for a reason or
   an explanation looks for these first, and for the others only if there are none;
+- for each clause of a question that these do not answer, the records that hold most of what it tells;
 - if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
 
 A question with a pronoun may mean something that the answer before it named; that is looked for by itself
@@ -64,13 +65,16 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
         found: The places of its terms.
     """
     chosen = _Chosen(found)
-    ranked = RankedPlaces(message, found)
+    ranked = RankedPlaces(message, found, frozenset(range(len(found.terms))))
     chosen.take_all(rows_by_value(ranked))
     if ranked.asks_for_fact:
         is_prose = _choose_most(chosen, ranked), _choose_named(chosen, ranked)
     else:
         # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.
         is_prose = _choose_named(chosen, ranked), _choose_most(chosen, ranked)
+    for clause in ranked.clauses():
+        if not clause.is_met_by(chosen.covered):
+            chosen.take_all(clause.places_with_most())
     others_may_say_more = any(is_prose)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
@@ -98,7 +102,7 @@ def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansio
         own: How many terms are the message's own; the names come behind these.
     """
     chosen = _Chosen(found)
-    chosen.take_all(RankedPlaces(message, found, own).places_of_names())
+    chosen.take_all(RankedPlaces(message, found, frozenset(range(own))).places_of_names())
     return chosen.expansions(message)
 
 

@@ -59,6 +59,11 @@ _REPORTS = re.compile(
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
 # "How many days" asks for days, not for "many".
 _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
+# Words that hardly any other language has.
+_GERMAN = re.compile(
+    r"\b(?:das|dem|den|der|eine[mnrs]?|für|hat|ist|kein|nicht|und|wann|warum|welche[mnrs]?|wie|wieso|wo|zum|zur)\b",
+    re.IGNORECASE,
+)
 # Signs around a word are removed. But an underscore before a word stays, because `_name` and `name` are different names
 # in a program, unless there is one behind it, too: `_name_` is emphasis.
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
@@ -96,9 +101,20 @@ wie warum was ist sind hat haben kann darf muss gibt
 comment pourquoi peut est-ce puis-je
 qué que cómo puedo puede hay
 """
-_BEGINS_TO_ASK = re.compile(
-    r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
-    rf"(?:{'|'.join(_ASKING_WORDS.split())})\b",
+_LINKED = r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
+_BEGINS_TO_ASK = re.compile(rf"{_LINKED}(?:{'|'.join(_ASKING_WORDS.split())})\b", re.IGNORECASE)
+# "What date", "what did it cost", "has the bill been paid", "how do we get in": what is asked with a noun, about the past
+# or about persons of the conversation is a fact, and no general knowledge.
+_ASKS_OF_OURS = re.compile(
+    rf"{_LINKED}(?:what\s+(?!(?:an?|about|are|can|did|do|does|had|has|have|if|is|must|should|was|were|will|would)\b)\w+|"
+    r"(?:(?:what|how|why)\s+)?(?:(?:did|had|has|have|was|were)\b|"
+    r"\w+\s+(?:he|her|his|my|our|she|their|they|we)\b))",
+    re.IGNORECASE,
+)
+# Where a clause of a question ends: behind its mark, and before "and" with a question word, perhaps behind another word.
+_BETWEEN_CLAUSES = re.compile(
+    r"(?<=[?\uff1f;])\s+|,?\s+(?:and|e|et|sowie|und|y)\s+"
+    rf"(?=(?:\w+\s+)?(?:{'|'.join(_ASKING_WORDS.split())})\b)",
     re.IGNORECASE,
 )
 # Question words of Japanese, which may stand anywhere in a sentence.
@@ -227,10 +243,15 @@ def asks_for_fact(message: str) -> bool:
 
     Others may be about anything: "What is a prime number?", "Do plants sleep?", "How do I write a report?".
     """
-    return (
-        not _BEGINS_TO_ASK.match(message)
-        or _ASKS_FOR_FACT.search(message[:READ_AT_MOST]) is not None
-    )
+    if not _BEGINS_TO_ASK.match(message) or _ASKS_OF_OURS.match(message):
+        return True
+    return _ASKS_FOR_FACT.search(message[:READ_AT_MOST]) is not None
+
+
+def clauses(message: str) -> list[str]:
+    """Return the clauses of a message: each ends as a question if nothing else ends it."""
+    parts = _BETWEEN_CLAUSES.split(message[:READ_AT_MOST].strip())
+    return [part if part.endswith((*QUESTION_MARKS, ".", "!")) else f"{part}?" for part in parts]
 
 
 def is_pointed_at(message: str, term: AskedTerm) -> bool:
@@ -251,6 +272,11 @@ def asks_about_kind(message: str, term: AskedTerm) -> bool:
     article = r"(?:an?|une?|una|eine?[mnrs]?)"
     pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}{article}\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
     return asks(message) and re.match(pattern, message, re.IGNORECASE) is not None
+
+
+def may_be_noun(message: str, term: AskedTerm) -> bool:
+    """Return whether a capital may say only that *term* is a noun, because the message seems to be German."""
+    return term.is_capitalised and _GERMAN.search(message[:READ_AT_MOST]) is not None
 
 
 def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:

@@ -6,7 +6,7 @@ A word *tells* the more, the rarer it is. What a record *holds* stands in it or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +20,15 @@ from memory_context.conversation.recall.places_in_records import (
     names_its_record,
 )
 from memory_context.conversation.recall.question_terms import (
-    MOST_TERMS,
     AskedTerm,
+    asked_terms,
     asks,
     asks_about_kind,
     asks_for_fact,
+    clauses,
     content_terms,
     is_pointed_at,
+    may_be_noun,
     names_alone,
 )
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
@@ -61,12 +63,23 @@ class RankedPlaces:
     Attributes:
         message: The message.
         found: The places of its terms.
-        own: How many of these are the message's own. Behind them may come names from the answer before it.
+        asked: Which of these the message asks with: not the names from the answer before it.
     """
 
     message: str
     found: FoundTerms
-    own: int = MOST_TERMS
+    asked: AbstractSet[int]
+
+    def clauses(self) -> Iterator[RankedPlaces]:
+        """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
+        parts = clauses(self.message)
+        if len(parts) == 1:
+            return
+        for part in parts:
+            words = {term.words for term in asked_terms(part)}
+            terms = enumerate(self.found.terms)
+            asked = {number for number, term in terms if term.words in words}
+            yield RankedPlaces(part, self.found, asked & self.asked)
 
     @cached_property
     def is_question(self) -> bool:
@@ -80,8 +93,8 @@ class RankedPlaces:
     @cached_property
     def words(self) -> AbstractSet[int]:
         """Return the single words of the message that ask for something; none in arithmetic such as "7 * 12?"."""
-        terms = self.found.terms[: self.own]
-        words = content_terms(self.message, terms)
+        terms = self.found.terms
+        words = content_terms(self.message, terms) & self.asked
         if all(terms[number].is_short_number for number in words):
             return frozenset()
         return words - self.unmet_order
@@ -127,8 +140,7 @@ class RankedPlaces:
 
         More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
-        met = self.found.met
-        not_met = [term for number, term in enumerate(self.found.terms) if number not in met]
+        not_met = [self.found.terms[number] for number in self.asked - self.found.met]
         is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
         if is_short or not self.words or not all(map(self.may_be_own, not_met)):
             return []
@@ -177,7 +189,7 @@ class RankedPlaces:
         """
         if not self.is_question:
             return []
-        best_first = self._best_first(range(self.own, len(self.found.terms)))
+        best_first = self._best_first(self.found.met - self.asked)
         if not best_first:
             return []
         others = self._best_first(filter(self._is_sought, self.told))
@@ -227,7 +239,8 @@ class RankedPlaces:
 
     def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
-        return term.is_plain and not asks_about_kind(self.message, term)
+        is_word = term.is_plain or may_be_noun(self.message, term)
+        return is_word and not asks_about_kind(self.message, term)
 
     def _share_held(self, place: Occurrence) -> float:
         """Return the share of what the message tells that the record of a place holds, itself or in its heads.
@@ -236,10 +249,17 @@ class RankedPlaces:
         """
         held = self.found.held_by_record(place)
         describing = self.found.described[place.key] - held
-        told = sum(tells for number, tells in self.told.items() if number in held)
-        described = sum(tells for number, tells in self.told.items() if number in describing)
         # Rounded, so that it is the same for the same words, in whatever order they are summed.
-        return round((told + DESCRIBES * described) / (sum(self.told.values()) or 1.0), 6)
+        return round(self._share_told(held) + DESCRIBES * self._share_told(describing), 6)
+
+    def _share_told(self, terms: AbstractSet[int]) -> float:
+        """Return the share of what the message tells that some terms tell."""
+        told = sum(tells for number, tells in self.told.items() if number in terms)
+        return told / (sum(self.told.values()) or 1.0)
+
+    def is_met_by(self, terms: AbstractSet[int]) -> bool:
+        """Return whether some terms tell enough of what the message tells."""
+        return self._share_told(terms) >= self.least_share
 
     @cached_property
     def told(self) -> Mapping[int, float]:
@@ -252,7 +272,7 @@ class RankedPlaces:
         told = dict[int, float]()
         for number in sorted(met):
             term = terms[number]
-            if number in self.words or (term.is_phrase and number < self.own):
+            if number in self.words or (term.is_phrase and number in self.asked):
                 is_named = term.is_name or term.is_capitalised
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
         most = max(told.values(), default=0.0)
