@@ -400,7 +400,9 @@ def test_a_line_below_a_diff_is_not_of_it() -> None:
 
 def test_a_question_comes_with_its_answer() -> None:
     """In minutes, the turn below a question answers it; in a list of questions, the one below does not."""
-    minutes = "ANN: We begin.\nBEN: Is there a training?\nCARL: Yes, on Saturday.\nDORA: And the buses?\n"
+    minutes = (
+        "ANN: We begin.\nBEN: Is there a training?\nCARL: Yes, on Saturday.\nDORA: And the buses?\n"
+    )
     assert _shown(minutes, "training") == "…2\nBEN: Is there a training?\nCARL: Yes, on Saturday. …"
     questions = "\n".join(f"Question {n} is about topic{n}?" for n in range(9))
     assert _shown(questions, "topic4").count("topic") == 1
