@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 
 from memory_context.conversation.recall.places_in_records import (
     is_listed,
@@ -48,8 +48,9 @@ MANY_CHUNKS = 100
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
 # The same of a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
-# In prose, other passages are meant as well if they hold this share of what the best one holds.
-NEARLY_AS_MUCH = 0.8
+# Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
+# whether the best one is meant.
+NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
 # The factors of what a word tells: if it is a name, if it stands nowhere, and if a record's text is described by it.
 NAMED = 1.5
 MET_NOWHERE = 0.5
@@ -152,8 +153,9 @@ class RankedPlaces:
             least_share = LEAST_OF_FACT
         if not best_first or most < least_share:
             return []
-        meant = self._meant_alike(best_first)
-        return meant if len(meant) <= FEW or most >= LEAST_OF_QUESTION else []
+        is_certain = most >= LEAST_OF_QUESTION
+        meant = self._meant_alike(best_first, is_certain=is_certain)
+        return meant if len(meant) <= FEW or is_certain else []
 
     def places_identified(self, number: int) -> list[Occurrence]:
         """Return the best places of a term if the term identifies their records; else nothing.
@@ -173,7 +175,7 @@ class RankedPlaces:
         are_few = len(best_first) <= FEW
         if not best_first or not (are_few or all(map(is_structured, best_first))):
             return []
-        meant = self._meant_alike(best_first)
+        meant = self._meant_alike(best_first, is_certain=True)
         if term.is_name:
             return meant
         if term.is_capitalised:
@@ -196,7 +198,7 @@ class RankedPlaces:
         most = max(map(self._share_held, [*others[:1], best_first[0]]))
         if self._share_held(best_first[0]) < max(most, LEAST_OF_NAMED):
             return []
-        return self._meant_alike(best_first)[:FEW]
+        return self._meant_alike(best_first, is_certain=True)[:FEW]
 
     def _best_first(self, terms: Iterable[int]) -> list[Occurrence]:
         """Return a place of some *terms* in each record that is compared, the best first.
@@ -224,18 +226,27 @@ class RankedPlaces:
 
         return sorted(compared.values(), key=worth, reverse=True)
 
-    def _meant_alike(self, best_first: Sequence[Occurrence]) -> list[Occurrence]:
-        """Return the best place, and those that are meant as well: of rows and items, all whose records hold as much.
+    def _meant_alike(
+        self, best_first: Sequence[Occurrence], *, is_certain: bool
+    ) -> list[Occurrence]:
+        """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
-        Of passages in prose, those that hold nearly as much, three at most.
+        Of rows and items, all that hold as much as the best one. The less *is_certain*, the less do others need to hold.
         """
         of_list = is_listed(best_first[0])
-        least = self._share_held(best_first[0]) * (1.0 if of_list else NEARLY_AS_MUCH)
+        most = self._share_held(best_first[0])
+        least = most * ABOUT_AS_MUCH
+        if is_certain:
+            least = most if of_list else most * NEARLY_AS_MUCH
         meant = list[Occurrence]()
-        for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
+        for place in best_first:
+            share = self._share_held(place)
+            is_one_more = len(meant) >= FEW and not (of_list and share >= most)
+            if share < least or is_one_more:
+                break
             if not any(map(place.overlaps, meant)):
                 meant.append(place)
-        return meant if of_list else meant[:FEW]
+        return meant
 
     def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
