@@ -406,6 +406,8 @@ def test_a_question_comes_with_its_answer() -> None:
     assert _shown(minutes, "training") == "…2\nBEN: Is there a training?\nCARL: Yes, on Saturday. …"
     questions = "\n".join(f"Question {n} is about topic{n}?" for n in range(9))
     assert _shown(questions, "topic4").count("topic") == 1
+    copyright_file = "Files:\n tools/tool-common.?\nCopyright: Ann Lee\nLicence: MIT\n"
+    assert "Ann" not in _shown(copyright_file, "tool-common")
 
 
 def test_a_document_of_yaml_is_a_record() -> None:

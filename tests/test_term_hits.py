@@ -95,3 +95,13 @@ def test_of_chunks_that_hold_the_same_those_that_hold_it_more_often_come_first()
 def test_a_term_without_a_word_in_the_index_has_no_chunks() -> None:
     """A phrase of which the rarest word stands nowhere is nowhere."""
     assert not best_chunks([[], ["nowhere"]], {}, lambda _: 1.0)
+
+
+def test_chunk_with_all_words_of_a_term_comes_first() -> None:
+    """The chunk that holds all lexemes of a term is read, even if others hold one of them more often."""
+    often = dict.fromkeys(range(100, 120), 9.0)
+    common = dict.fromkeys(range(60), 1.0)
+    held = {"error": {**often, 120: 1.0}, "timeout": {120: 1.0}, "x": common, "y": common}
+    rarity = {"x": 9.0, "y": 9.0, "error": 2.0, "timeout": 1.0}
+
+    assert 120 in best_chunks([["error", "timeout"]], held, rarity.__getitem__)

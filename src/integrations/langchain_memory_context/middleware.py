@@ -8,7 +8,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, TypeGuard, cast
@@ -400,10 +400,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         user_id = conversation.user_id
         written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
-        running: AbstractContextManager[object] = call.running()
-        if self._is_own(request.tool):
-            running = running_tool(self, conversation.run)
-        with running:
+        with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:

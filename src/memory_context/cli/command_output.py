@@ -191,10 +191,8 @@ def _paragraphs(
 
 def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
     """Return the fields that describe a page in ``--json``; the next offset is None after the last page."""
-    end: int | None = offset + limit
-    if offset + limit >= total:
-        end = None
-    return {"total": total, "offset": offset, "next_offset": end}
+    end = offset + limit
+    return {"total": total, "offset": offset, "next_offset": end if end < total else None}
 
 
 def say_page(shown: int, offset: int, total: int, things: str, missing: str | None = None) -> None:

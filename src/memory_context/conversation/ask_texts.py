@@ -232,10 +232,8 @@ def _spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, stop))
         record = record_at(text, stop, stop)
         torn = text.rfind("\n", 0, record.start) + 1
-        nearest = max(start + 1, stop - LONGEST_TORN)
-        start = stop
-        if nearest <= torn < stop:
-            start = torn
+        is_near = stop - torn <= LONGEST_TORN
+        start = torn if start < torn < stop and is_near else stop
     return spans
 
 

@@ -129,7 +129,7 @@ def as_shown(
         replaced.update(one.facts.replaced)
     current = [one for one in note.inserted if one.id not in replaced]
     # A compaction may have ended at a message before which something was recalled earlier.
-    current.sort(key=_rank)
+    current.sort(key=lambda one: _ORDER.get(one.facts.kind, len(_ORDER)))
     inserted = defaultdict[str, list[Message]](list)
     for one in current:
         inserted[one.before].append(one.message)
@@ -149,10 +149,6 @@ def as_shown(
     if first_unseen == len(held):
         seen = len(shown)
     return shown, seen
-
-
-def _rank(inserted: InsertedMessage) -> int:
-    return _ORDER.get(inserted.facts.kind, len(_ORDER))
 
 
 def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
@@ -185,8 +181,7 @@ def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()
         calls = message.calls
         old = held_by_id.get(message_id)
         if old:
-            changed = [place for place, text in texts.items() if old.texts.get(place) != text]
-            texts = {place: texts[place] for place in changed}
+            texts = {place: text for place, text in texts.items() if old.texts.get(place) != text}
             if old.calls == calls:
                 calls = ()
         folded[message_id] = FoldedMessage(texts, message.known, calls)

@@ -174,8 +174,7 @@ class Message:
         """
         known = self.known
         keys = named_keys([self])
-        in_it = [key for key in known.lines if key in keys]
-        lines = {key: known.lines[key] for key in in_it}
+        lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
         trusted = [key for key in known.trusted if key in keys]
         folded = list[int]()
         for place in known.folded:
@@ -247,8 +246,7 @@ def from_lines(text: str) -> list[Message]:
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
             # The places of other parts are nulls.
-            given = [(place, value) for place, value in listed if value is not None]
-            stored[name] = dict(given)
+            stored[name] = {place: value for place, value in listed if value is not None}
         stored["id"] = ""
         messages.append(_MESSAGE.validate_python(stored))
     return messages

@@ -113,4 +113,4 @@ def shown_tiers(notes: ScopedMemory) -> list[str]:
 def offered_places(notes: ScopedMemory) -> frozenset[Place]:
     """Return the places to recall from: the open tiers that do not stand in the prompt anyway."""
     shown = shown_tiers(notes)
-    return frozenset(place for place in notes.places if place[0] not in shown)
+    return frozenset((tier, tier_id) for tier, tier_id in notes.places if tier not in shown)

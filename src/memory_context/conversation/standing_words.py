@@ -77,10 +77,8 @@ def standing_words(messages: Iterable[Message]) -> list[str]:
 def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
     """Return, in their order, the *sentences* that *budget* tokens hold. Wishes go before facts, newer before older."""
     newest_first = sentences[::-1]
-    wishes = [sentence for sentence in newest_first if _WISH.match(sentence)]
-    facts = [sentence for sentence in newest_first if sentence not in wishes]
     kept = set[str]()
-    for sentence in wishes + facts:
+    for sentence in sorted(newest_first, key=lambda sentence: not _WISH.match(sentence)):
         cost = count(sentence) + 2
         if cost <= budget:
             kept.add(sentence)

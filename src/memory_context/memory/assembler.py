@@ -153,8 +153,7 @@ class ContextAssembler:
             raise InvalidTierError(
                 f"there is no tier {name!r:.80}; there are {', '.join(sorted(tiers))}, and those of tier_ids="
             )
-        given = [tier for tier, part in parts.items() if part > 0]
-        known = {tier: parts[tier] for tier in given if tier in self._tiers}
+        known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._tiers}
         limit = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
         ranked = list[RankedMemory]()
         held: dict[str, tuple[int, int]] = {}

@@ -247,9 +247,7 @@ def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duratio
         case ast.Call(function, arguments, keywords):
             made_by: Any = _TIMES[ast.unparse(function)]
             given = [_time_of(argument) for argument in arguments]
-            named = dict[str, Any]()
-            for keyword in keywords:
-                named[keyword.arg or ""] = _time_of(keyword.value)
+            named = {keyword.arg or "": _time_of(keyword.value) for keyword in keywords}
             return made_by(*given, **named)
         case _:
             raise ValueError

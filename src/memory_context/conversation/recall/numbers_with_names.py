@@ -47,8 +47,8 @@ def is_named(
     if text[start - 1 : start] == "#":
         return True
     line_start = text.rfind("\n", 0, start) + 1
-    nearest = max(line_start, start - CHARACTERS_BEFORE)
-    names = COMPOUND.findall(text, nearest, start)[-WORDS_BEFORE:]
+    farthest = max(line_start, start - CHARACTERS_BEFORE)
+    names = COMPOUND.findall(text, farthest, start)[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
         # Words before another number name that one.
         names = []

@@ -87,9 +87,9 @@ def _is_line_of_list(place: Occurrence) -> bool:
     before the place, the neighbour need only begin in the same form.
     """
     text = place.text
-    nearest = max(0, place.start - BESIDE_CHARACTERS)
-    line_start = text.rfind("\n", nearest, place.start) + 1
-    if line_start == 0 and nearest > 0:
+    farthest = max(0, place.start - BESIDE_CHARACTERS)
+    line_start = text.rfind("\n", farthest, place.start) + 1
+    if line_start == 0 and farthest > 0:
         return False  # far into a long line, such as minified JSON
     before = text[line_start : place.start]
     written = text[place.start : place.stop]

@@ -20,10 +20,11 @@ class _GrowingRun:
     def is_continued_by(self, prompt: list[Message]) -> bool:
         """Return whether *prompt* begins with the whole last prompt, and goes on with its reply."""
         length = len(self.prompt)
-        if prompt[:length] != self.prompt:
+        # A reply must follow the earlier prompt; the same question asked again is another run. This is looked at
+        # first, because whole prompts are compared slowly.
+        if len(prompt) <= length or not prompt[length].is_reply:
             return False
-        # A reply must follow the earlier prompt; the same question asked again is another run.
-        return len(prompt) > length and prompt[length].is_reply
+        return prompt[:length] == self.prompt
 
 
 def grown_runs(

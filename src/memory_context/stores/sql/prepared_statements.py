@@ -100,9 +100,7 @@ class Prepared:
         """Execute the statement with each of *values*."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) == 1:
-            [parameters] = parameters
-        execute(connection, compiled.text, parameters)
+        execute(connection, compiled.text, parameters[0] if len(parameters) == 1 else parameters)
 
     def counts(self, connection: sa.Connection, values: Sequence[Values]) -> list[int]:
         """Execute the statement with each of *values*; return the numbers of rows that they changed."""

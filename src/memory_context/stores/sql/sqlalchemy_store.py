@@ -791,8 +791,7 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
             f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
         )
     narrowed = scope.narrowed()
-    names = [name for name, value in narrowed.items() if getattr(item, name) != value]
-    wrong = {name: narrowed[name] for name in names}
+    wrong = {name: value for name, value in narrowed.items() if getattr(item, name) != value}
     if wrong:
         raise InvalidScopeError(
             f"the memory of {item.user_id!r} does not belong to this scope, whose memories have {wrong}"

@@ -49,8 +49,8 @@ def _whole_lines(text: str, start: int, end: int) -> Span:
     """Return the region widened to whole lines; an end that is within a long line stays where it is."""
     start = max(start, 0)
     end = min(end, len(text))
-    nearest = max(0, start - BLOCK)
-    line_start = text.rfind("\n", nearest, start) + 1
+    farthest = max(0, start - BLOCK)
+    line_start = text.rfind("\n", farthest, start) + 1
     line_end = text.find("\n", end, end + BLOCK)
     if line_end < 0:
         line_end = end

@@ -53,8 +53,9 @@ _BETWEEN_CELLS = re.compile(
     r"(?:(?<! ) *+)?[|\u2502\t] *|(?<=\S)  ++(?=\S)"
 )  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
-# The question mark that ends a record, with the next line below it, unless that asks, too, as in a list of questions.
-_ANSWERED = re.compile(r"[?\uff1f]\s++[^\n]++(?<![?\uff1f])")
+# The question mark behind a word or a closing sign that ends a record, with the next line below it, unless that asks, too,
+# as in a list of questions. In `name.?` it is the sign of a pattern.
+_ANSWERED = re.compile(r"(?<=[\w)\"'\u2019\u201d\u00bb])[?\uff1f]\s++[^\n]++(?<![?\uff1f])")
 _NON_SPACE = re.compile(r"\S")
 _DIGIT = re.compile(r"\d")
 # A key of YAML, behind comments.
@@ -168,8 +169,8 @@ def _document_at(text: str, begin: int, end: int) -> Record | None:
 
     Its first line, and the line itself, begin with a key.
     """
-    nearest = max(0, begin - LONGEST_RECORD)
-    above = text.rfind(DOCUMENT_ENDS, nearest, begin)
+    farthest = max(0, begin - LONGEST_RECORD)
+    above = text.rfind(DOCUMENT_ENDS, farthest, begin)
     below = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
     if above < 0 and below < 0:
         return None
@@ -274,10 +275,10 @@ def _object_at(text: str, start: int) -> Record | None:
     """
     opened = list[int]()
     for reach in REACHES:
-        nearest = max(0, start - reach)
-        opened = _opened_before(text, nearest, start)
+        farthest = max(0, start - reach)
+        opened = _opened_before(text, farthest, start)
         objects = [place for place in opened if text[place] == "{"]
-        if len(objects) > 1 or nearest == 0:
+        if len(objects) > 1 or farthest == 0:
             break
     record: Span | None = None
     while opened:
@@ -331,15 +332,15 @@ def _head_of(text: str, begin: int) -> Span:
 
 def _block_at(text: str, first: int, last: int) -> Record:
     """Return the block around the line ``text[first:last]``: the paragraph between blank lines, or else an item."""
-    nearest = max(0, first - LONGEST_RECORD)
-    blank_line = text.rfind("\n\n", nearest, first)
+    farthest = max(0, first - LONGEST_RECORD)
+    blank_line = text.rfind("\n\n", farthest, first)
     start = 0
     if blank_line >= 0:
         start = blank_line + 2
     stop = text.find("\n\n", last, start + LONGEST_RECORD)
     if stop < 0 and len(text) - start <= LONGEST_RECORD:
         stop = len(text)
-    is_below_blank = start > 0 or nearest == 0
+    is_below_blank = start > 0 or farthest == 0
     is_whole_text = (start, stop) == (0, len(text))
     is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
     if is_paragraph and not opens_block(text, first, last):

@@ -82,10 +82,10 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     None if no record of the same forms comes before or after it.
     """
     words, beginning = _beginning(text[:BEGINNING])
-    nearest = start - 2 * LONGEST_RECORD
+    farthest = start - 2 * LONGEST_RECORD
     begin = 0
-    if nearest > 0:
-        begin = text.find("\n", nearest, start) + 1
+    if farthest > 0:
+        begin = text.find("\n", farthest, start) + 1
     lines = list(_lines(text, begin, start, words))
     place = len(lines)
     lines += _lines(text, start, stop + 2 * LONGEST_RECORD, words)
@@ -124,10 +124,7 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
-    forms = dict[int, str]()
-    for line in lines:
-        if not line.closes:
-            forms[line.start] = line.form
+    forms = {line.start: line.form for line in lines if not line.closes}
     counts = Counter[str]()
     below_gap = Counter[str]()
     for start, form in forms.items():
@@ -324,10 +321,7 @@ def heads_above(
     rank = len(openers)
     stop = start - 1
     farthest = max(0, start - FARTHEST_HEAD)
-    while stop > farthest and len(heads) < MOST_HEADS:
-        is_outermost = not rank and not depth
-        if is_outermost:
-            break
+    while (rank or depth) and stop > farthest and len(heads) < MOST_HEADS:
         begin = line_start(text, stop)
         end = stop
         stop = begin - 1

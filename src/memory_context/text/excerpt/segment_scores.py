@@ -243,8 +243,8 @@ def _is_field(text: str, start: int, end: int) -> bool:
     # Before a key there may only be indentation and the dash of a list, as in YAML; otherwise it is a word in a sentence.
     after = text[end : end + 2]
     if after in KEY_ENDS:
-        nearest = max(0, start - INDENTATION)
-        _, _, before_key = text[nearest:start].rpartition("\n")
+        farthest = max(0, start - INDENTATION)
+        _, _, before_key = text[farthest:start].rpartition("\n")
         return not before_key.strip(" -\t")
     before = text[start - 2 : start]
     return after[:1] in VALUE_ENDS and before in VALUE_BEGINS

@@ -82,9 +82,8 @@ def best_chunks(
         of_rarest = held.get(rarest, {})
         holding = [chunk for chunk in ranked if chunk in of_rarest]
         if len(term) > 1:
-            together = Counter[int]()
-            for lexeme in term:
-                together.update(held.get(lexeme, ()))
+            # How many of its lexemes each chunk holds, however often.
+            together = Counter(chain.from_iterable(held.get(lexeme, ()) for lexeme in term))
             holding.sort(key=together.__getitem__, reverse=True)
         chosen |= dict.fromkeys(holding[:CHUNKS_OF_TERM])
     return list(chosen)

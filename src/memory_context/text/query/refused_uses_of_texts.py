@@ -196,9 +196,8 @@ class _Uses:
             if isinstance(node, _GIVE_NUMBERS):
                 continue
             values = self._of(node)
-            are_numbers = all(map(is_plain_number, values.filled))
             # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
-            if values.is_column or not are_numbers:
+            if values.is_column or not all(map(is_plain_number, values.filled)):
                 _refuse_texts(values, "used as numbers here")
 
     def _check_dates(self, nodes: Iterable[Expr]) -> None:

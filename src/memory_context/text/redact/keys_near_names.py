@@ -83,8 +83,8 @@ class NearRule(PatternRule):
         if self.kind in _SAID and _is_id_in_sentence(text, position, found):
             return None
         # A name inside a marker is about the secret that was there, not about what follows the marker.
-        nearest = max(0, position - _LONGEST_MARKER)
-        _, marker, kind = text[nearest:position].rpartition(MARKER_BEGINS)
+        farthest = max(0, position - _LONGEST_MARKER)
+        _, marker, kind = text[farthest:position].rpartition(MARKER_BEGINS)
         if marker and "]" not in kind:
             return None
         return found

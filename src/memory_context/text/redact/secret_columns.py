@@ -147,12 +147,7 @@ def _kinds_of_columns(text: str, header: Span, sign: str, names: Iterable[_Name]
     if not is_table:
         return {}
     stops = [stop for _, stop in cells]
-    kinds = dict[int, str]()
-    for name in names:
-        if name.sign == sign:
-            column = bisect_left(stops, name.start)
-            kinds[column] = name.kind
-    return kinds
+    return {bisect_left(stops, name.start): name.kind for name in names if name.sign == sign}
 
 
 def _secret_in(text: str, cell: Span, kind: str) -> Iterator[SecretSpan]:

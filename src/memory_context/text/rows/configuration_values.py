@@ -34,9 +34,8 @@ _NULLS = ("", "~", "null")
 
 def configuration_table(text: str) -> TextTable | None:
     """Return the records in a text of YAML, or else its values under their paths; None for other texts."""
-    value: Any = yaml_documents(text)
-    if len(value) == 1:
-        [value] = value
+    documents = yaml_documents(text)
+    value = documents[0] if len(documents) == 1 else documents
     objects = [value] if is_object(value) else value
     table = None
     if all(map(is_object, objects)):

@@ -239,8 +239,8 @@ def _lines(text: str) -> Iterable[str]:
 
 def _is_blank_line(row: list[str], delimiter: str) -> bool:
     """Return whether a row is a line of white space, which tabs are, too. One inside a cell is not a row."""
-    has_cells = len(row) >= LEAST_CELLS and delimiter != "\t"
-    return not has_cells and _is_blank(row)
+    may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
+    return may_be_blank and _is_blank(row)
 
 
 def _may_lose_rows(text: str, delimiter: str) -> bool:

@@ -138,11 +138,8 @@ def _hits(
         return by_keywords or by_vectors
     # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords
-    best_first: dict[UUID, ChunkHit] = {}
     scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
-    for memory_id, score in scores.items():
-        best_first[memory_id] = hits[memory_id]._replace(score=score)
-    return best_first
+    return {memory_id: hits[memory_id]._replace(score=score) for memory_id, score in scores.items()}
 
 
 def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
@@ -177,10 +174,7 @@ def _with_items(
     if not chosen:
         return []
     least = chosen[:limit][-1].score
-    tied: dict[UUID, ChunkHit] = {}
-    for hit in chosen:
-        if hit.score >= least:
-            tied[hit.memory_id] = hit
+    tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
     rows = connection.execute(_restricted(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
 
