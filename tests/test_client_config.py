@@ -213,6 +213,24 @@ def test_a_home_that_cannot_be_written(
     assert "cannot be made: Not a directory; give --store URL" in capsys.readouterr().err
 
 
+@for_each("arguments", [["--", "cat"], ["--client", "cursor"], ["--file", ".mcp.json"]])
+def test_no_home(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A user id that has no home folder, as in many containers, is told what to set or to give."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    for name in ("HOME", "XDG_DATA_HOME", "MEMORY_CONTEXT_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert 2 == run(["wrap", *arguments])
+    told = capsys.readouterr().err
+    assert "there is no home folder: set HOME" in told
+    assert ("give --store URL" in told) == ("cat" in arguments)
+
+
 def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user id that the system has no name for, as in many containers, is a name of its own."""
 

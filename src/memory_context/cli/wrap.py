@@ -15,6 +15,7 @@ from memory_context.cli.app import NAME, RUN, app
 from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
+from memory_context.runtime.home_folder import home_folder
 
 if TYPE_CHECKING:
     from memory_context.mcp.client_config import Change, ServerList
@@ -128,7 +129,8 @@ def database_at_home() -> str:
 
     It is in the home folder, because clients start servers in working directories that vary.
     """
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / NAME
+    named = os.environ.get("XDG_DATA_HOME")
+    data = Path(named or home_folder(", or give --store URL") / ".local/share") / NAME
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -23,6 +23,7 @@ from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import Wire, member
 from memory_context.model.json_object import elements_of
 from memory_context.runtime.atomic_file import draft_of
+from memory_context.runtime.home_folder import home_folder
 
 _LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's
 # ${VAR} and ${VAR:-default} in Claude Code, ${env:VAR} in Cursor and VS Code.
@@ -104,9 +105,9 @@ def lists_of(client: str) -> list[ServerList]:
     The list to wrap comes first.
 
     Raises:
-        InvalidArgumentError: There is no such client.
+        InvalidArgumentError: There is no such client, or no home folder.
     """
-    home = Path.home()
+    home = home_folder()
     if client == "claude-code":
         return _lists_of_claude_code(home)
     here = {"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
