@@ -297,6 +297,14 @@ def test_a_question_mark_in_the_name_of_a_file(tmp_path: Path, name: str) -> Non
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("options", ["timeout=5&", "&timeout=5", "timeout=5&&uri=false"])
+def test_empty_options_of_a_url(tmp_path: Path, options: str) -> None:
+    """Nothing between two ampersands, before the first or behind the last, is passed over as everywhere in URLs."""
+    with MemoryManager(f"sqlite:///{tmp_path}/a.db?{options}", user_id="ann") as manager:
+        manager.store("text", key="k")
+    assert (tmp_path / "a.db").exists()
+
+
 def test_a_relative_file_uri_stays_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,8 @@ def _refuse_words_as_options(url: str) -> None:
     SQLAlchemy drops them silently, and would open another file than the one that was meant.
     """
     _, _, options = url.partition("?")
-    if options and not all("=" in option for option in options.split("&")):
+    # Nothing between two ampersands is no option and no word.
+    if not all("=" in option for option in filter(None, options.split("&"))):
         raise UnsupportedDatabaseError(
             f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
         )
