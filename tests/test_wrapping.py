@@ -13,6 +13,8 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from pydantic import BaseModel
 
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryManager, ModelCall
@@ -32,6 +34,13 @@ HELLO = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 MEMORY = ["retrieve_memory", "search_memory", "query_memory"]
+
+
+class Request(BaseModel):
+    """A request whose id nothing has checked."""
+
+    method: str
+    id: Any
 
 
 class RawClient:
@@ -550,6 +559,13 @@ async def test_lines_that_are_no_messages(capsys: pytest.CaptureFixture[str]) ->
     first, second = capsys.readouterr().err.splitlines()
     assert first == r"memory-context wrap: demo: not a message: 'Listening \x1b[1m'"
     assert second == "memory-context wrap: demo: not a message: {'level': 'info'}"
+
+
+@for_each("number", [None, 0.5, True, [1]])
+def test_ids_that_mcp_forbids(number: Any) -> None:
+    """A request with an id that is neither a whole number nor a string is a notification, as in both SDKs."""
+    request: Any = Request(method="ping", id=number)
+    assert wire_of(SessionMessage(request)) == {"method": "ping"}
 
 
 async def test_odd_ids_of_a_server() -> None:

@@ -18,6 +18,7 @@ from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.checked_numbers import is_whole
 from memory_context.runtime.version import __version__
 from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
 from memory_context.tools.tools_of_an_agent import verbs_on
@@ -120,11 +121,16 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
 def wire_of(message: SessionMessage) -> Wire:
     """Return a message of the SDK as a JSON object, as it is on the wire."""
     wire: Wire = message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    # A request whose id MCP forbids (null, 0.5) is a notification in both SDKs, and SDK 1 leaves the id in it.
+    # A request whose id MCP forbids (null, 0.5, true) is a notification in both SDKs, and SDK 1 leaves the id in it.
     # It would refuse the answer to such a request, and the session would end.
-    if "method" in wire and not isinstance(wire.get("id"), int | str):
+    if "method" in wire and not is_id(wire.get("id")):
         wire.pop("id", None)
     return wire
+
+
+def is_id(value: object) -> bool:
+    """Return whether MCP allows *value* as the id of a request: a whole number, or a string."""
+    return is_whole(value) or isinstance(value, str)
 
 
 def message_of(wire: Wire) -> SessionMessage:
