@@ -32,7 +32,7 @@ def shown(value: object) -> str:
     with suppress(ValueError):  # Python writes out no number of more than 4,300 digits
         if not is_too_large(value):
             return f"{value!r:.80}"
-    return "a number of too many digits"
+    return f"a number beyond ±{LARGEST}"
 
 
 def check_whole(
