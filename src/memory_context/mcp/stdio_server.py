@@ -67,7 +67,8 @@ async def _serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # no
         async with taken:
             async for message in read:
                 # An exception stands for a line that the SDK could not read.
-                match {} if isinstance(message, Exception) else wire_of(message):
+                wire = {} if isinstance(message, Exception) else wire_of(message)
+                match wire:
                     case {"method": str(), "id": number}:
                         unanswered[number] += 1
                     # The answer to a request that the client has cancelled is optional.
