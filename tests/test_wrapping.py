@@ -22,6 +22,7 @@ from memory_context.conversation import ConversationSettings
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.server_on_either_sdk import message_of, wire_of
+from memory_context.mcp.stdio_server import serve_to_the_last
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import RequestError
 from memory_context.mcp.wrapping_proxy import Wrapper, WrapSettings
@@ -41,6 +42,13 @@ class Request(BaseModel):
 
     method: str
     id: Any
+
+
+class Notification(BaseModel):
+    """A notification whose parameters nothing has checked."""
+
+    method: str
+    params: Any
 
 
 class RawClient:
@@ -566,6 +574,31 @@ def test_ids_that_mcp_forbids(number: Any) -> None:
     """A request with an id that is neither a whole number nor a string is a notification, as in both SDKs."""
     request: Any = Request(method="ping", id=number)
     assert wire_of(SessionMessage(request)) == {"method": "ping"}
+
+
+async def test_a_cancellation_of_no_request() -> None:
+    """A client that cancels `true`, which is 1 for Python, still gets the answer to request 1 after its last line."""
+    says, read = anyio.create_memory_object_stream[Any](2)
+    write, hears = anyio.create_memory_object_stream[Any](1)
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": True}}
+    with says:
+        says.send_nowait(message_of({"id": 1, "method": "ping"}))
+        says.send_nowait(SessionMessage(Notification.model_validate(cancelled)))  # type: ignore[arg-type]
+
+    async def serve(requests: Any, answers: Any) -> None:
+        with requests:
+            await requests.receive()
+            await requests.receive()
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(anyio.WouldBlock):  # the requests have not ended
+                requests.receive_nowait()
+            await answers.send(message_of({"id": 1, "result": {}}))
+            with pytest.raises(anyio.EndOfStream):
+                await requests.receive()
+
+    with read, write, hears:
+        await serve_to_the_last(serve, read, write)
+        assert 1 == wire_of(hears.receive_nowait())["id"]
 
 
 async def test_odd_ids_of_a_server() -> None:

@@ -18,7 +18,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from memory_context.mcp.server_on_either_sdk import wire_of
+from memory_context.mcp.server_on_either_sdk import is_id, wire_of
 from memory_context.mcp.wire_types_and_errors import readable
 from memory_context.runtime.on_first_signal import ending
 
@@ -50,13 +50,13 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
             # `stdio_server` writes answers until the stream for them is closed, not until *serve* returns.
             async with stdio_server(stdin, stdout) as (read, write), write:
-                await _serve_to_the_last(serve, read, write)
+                await serve_to_the_last(serve, read, write)
     # `stdio_server` has a task group, so the error comes in an exception group.
     except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
 
-async def _serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
+async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
     """Run *serve*, which drops its open requests when its input ends, so that the input ends after their answers."""
     unanswered = Counter[Any]()
     answered = asyncio.Event()
@@ -74,8 +74,8 @@ async def _serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # no
                     # The answer to a request that the client has cancelled is optional.
                     case {
                         "method": "notifications/cancelled",
-                        "params": {"requestId": int() | str() as number},
-                    }:
+                        "params": {"requestId": number},
+                    } if is_id(number):
                         unanswered[number] = 0
                     case _:
                         pass
