@@ -1192,6 +1192,13 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("What colour have moonpetals?", True),
         ("Wann schlafen die Pflanzen moonpetal?", True),
         ("When do the Pflanzen moonpetal sleep?", False),
+        ("When did the Hatter in a hat buy moonpetal?", False),
+        ("Was ist moonpetal Blau?", False),
+        ("What causes moonpetals at night?", False),
+        ("Can we plant moonpetals without light?", False),
+        ("I like your moonpetal and it is great.", False),
+        ("Take the path and show your moonpetal.", False),
+        ("Rename the moonpetal; delete the tests; run everything.", False),
         ("How  many moonpetals sleep?", True),
         ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
@@ -1292,6 +1299,10 @@ def test_each_clause_of_a_question_is_answered() -> None:
     assert [walks[7], walks[22]] == _shown(asked, text)
     assert [walks[7]] == _shown("Where does the moonpetal grow in moss, and our ferry?", text)
     assert [walks[7]] == _shown("Does the moonpetal grow in moss? Take our ferry.", text)
+    padded = f"{asked} {' ' * 15_000}Thanks"
+    assert [walks[7], walks[22]] == _shown(padded, text)
+    pasted = "Does it compile?\n" + "int ferry;\n" * 9
+    assert not _shown(pasted, text)
 
 
 def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:

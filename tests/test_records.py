@@ -406,6 +406,11 @@ def test_a_question_comes_with_its_answer() -> None:
     assert _shown(minutes, "training") == "…2\nBEN: Is there a training?\nCARL: Yes, on Saturday. …"
     questions = "\n".join(f"Question {n} is about topic{n}?" for n in range(9))
     assert _shown(questions, "topic4").count("topic") == 1
+    windows = minutes.replace("\n", "\r\n")
+    assert "on Saturday" in _shown(windows, "training")
+    assert "on Saturday" in _shown(minutes.replace("training?", "*training?*  "), "training")
+    assert "Chapter" not in _shown("ANN: We begin.\nWho pays?\n\n# Chapter\n", "pays")
+    assert "None" not in _shown("See https://x.example/fees?\nNone of it.\n", "fees")
     copyright_file = "Files:\n tools/tool-common.?\nCopyright: Ann Lee\nLicence: MIT\n"
     assert "Ann" not in _shown(copyright_file, "tool-common")
 

@@ -21,6 +21,7 @@ SMALL_WORD = 3
 # In "#304" it stands for a noun, whichever that is.
 NUMBER_SIGN = "#"
 MOST_IN_PHRASE = 6
+MOST_CLAUSES = 5
 # Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
 _OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u2019"
 _QUOTED = re.compile(
@@ -59,9 +60,9 @@ _REPORTS = re.compile(
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
 # "How many days" asks for days, not for "many".
 _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
-# Words that hardly any other language has.
+# Frequent words of German that are rare in other languages.
 _GERMAN = re.compile(
-    r"\b(?:das|dem|den|der|eine[mnrs]?|für|hat|ist|kein|nicht|und|wann|warum|welche[mnrs]?|wie|wieso|wo|zum|zur)\b",
+    r"\b(?:eine?[mnrs]?|für|ist|kein|nicht|und|wann|warum|welche[mnrs]?|wie|wieso|wo|zum|zur)\b",
     re.IGNORECASE,
 )
 # Signs around a word are removed. But an underscore before a word stays, because `_name` and `name` are different names
@@ -103,17 +104,18 @@ qué que cómo puedo puede hay
 """
 _LINKED = r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
 _BEGINS_TO_ASK = re.compile(rf"{_LINKED}(?:{'|'.join(_ASKING_WORDS.split())})\b", re.IGNORECASE)
-# "What date", "what did it cost", "has the bill been paid", "how do we get in": what is asked with a noun, about the past
-# or about persons of the conversation is a fact, and no general knowledge.
+# "What date", "what did it cost", "has the bill been paid", "how do we get in": what is asked with a noun, about the past,
+# or with "what", "how" or "why" about persons is mostly a fact, and no general knowledge. German "was" asks for anything.
 _ASKS_OF_OURS = re.compile(
-    rf"{_LINKED}(?:what\s+(?!(?:an?|about|are|can|did|do|does|had|has|have|if|is|must|should|was|were|will|would)\b)\w+|"
-    r"(?:(?:what|how|why)\s+)?(?:(?:did|had|has|have|was|were)\b|"
-    r"\w+\s+(?:he|her|his|my|our|she|their|they|we)\b))",
+    rf"{_LINKED}(?:what\s+(?!(?:an?|about|are|can|causes?|did|do|does|had|happens?|has|have|if|is|makes?|must|should|"
+    r"was|were|will|would)\b)\w+|(?:(?:what|how|why)\s+)?(?:did|had|has|have|was|were)\b(?!\s+"
+    r"(?:bedeutet|hat|haben|heißt|ist|kann|macht|man|sind|wird)\b)|"
+    r"(?:what|how|why)\s+\w+\s+(?:he|her|his|my|our|she|their|they|we)\b)",
     re.IGNORECASE,
 )
 # Where a clause of a question ends: behind its mark, and before "and" with a question word, perhaps behind another word.
 _BETWEEN_CLAUSES = re.compile(
-    r"(?<=[?\uff1f;])\s+|,?\s+(?:and|e|et|sowie|und|y)\s+"
+    r"(?<=[?\uff1f;])\s++|(?<!\s),?\s++(?:and|e|et|sowie|und|y)\s++"
     rf"(?=(?:\w+\s+)?(?:{'|'.join(_ASKING_WORDS.split())})\b)",
     re.IGNORECASE,
 )
@@ -249,9 +251,11 @@ def asks_for_fact(message: str) -> bool:
 
 
 def clauses(message: str) -> list[str]:
-    """Return the clauses of a message: each ends as a question if nothing else ends it."""
+    """Return the clauses of a question with several; nothing for one with a single clause, or with a pasted text."""
+    if not asks(message):
+        return []
     parts = _BETWEEN_CLAUSES.split(message[:READ_AT_MOST].strip())
-    return [part if part.endswith((*QUESTION_MARKS, ".", "!")) else f"{part}?" for part in parts]
+    return parts if 1 < len(parts) <= MOST_CLAUSES else []
 
 
 def is_pointed_at(message: str, term: AskedTerm) -> bool:

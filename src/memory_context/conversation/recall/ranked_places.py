@@ -73,10 +73,7 @@ class RankedPlaces:
 
     def clauses(self) -> Iterator[RankedPlaces]:
         """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
-        parts = clauses(self.message)
-        if len(parts) == 1:
-            return
-        for part in parts:
+        for part in clauses(self.message):
             words = {term.words for term in asked_terms(part)}
             terms = enumerate(self.found.terms)
             asked = {number for number, term in terms if term.words in words}

@@ -53,9 +53,12 @@ _BETWEEN_CELLS = re.compile(
     r"(?:(?<! ) *+)?[|\u2502\t] *|(?<=\S)  ++(?=\S)"
 )  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
-# The question mark behind a word or a closing sign that ends a record, with the next line below it, unless that asks, too,
-# as in a list of questions. In `name.?` it is the sign of a pattern.
-_ANSWERED = re.compile(r"(?<=[\w)\"'\u2019\u201d\u00bb])[?\uff1f]\s++[^\n]++(?<![?\uff1f])")
+# A last word with a question mark, perhaps quoted. In `name.?` and in an address it is no mark of a question.
+_ASKS = re.compile(r"(?:\A|\s)[^\s/]*\w[)\"'\u2019\u201d\u00bb]?[?\uff1f\u061f]\Z")
+# What may stand behind the mark, such as the signs of emphasis in Markdown.
+_BEHIND_QUESTION = " \t\r*_\"')"
+# The line below a line, or below a blank one, if it is no heading.
+_LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 _DIGIT = re.compile(r"\d")
 # A key of YAML, behind comments.
@@ -143,11 +146,17 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
 
 def _with_answer(text: str, record: Record) -> Record:
-    """Return a record that ends as a question together with the line below it, which may answer."""
-    answer = _ANSWERED.match(text, record.stop - 1)
-    if answer is None or answer.end() - record.start > LONGEST_RECORD:
+    """Return a record that ends as a question together with the line below it, unless that asks, too."""
+    asked = text[record.start : record.stop].rstrip(_BEHIND_QUESTION)
+    answer = _LINE_BELOW.match(text, record.stop)
+    if (
+        answer is None
+        or not _ASKS.search(asked)
+        or _ASKS.search(answer[0].rstrip(_BEHIND_QUESTION))
+    ):
         return record
-    return replace(record, stop=answer.end())
+    stop = min(answer.end(), record.start + LONGEST_RECORD)
+    return replace(record, stop=max(stop, record.stop))
 
 
 def _object_or_row_at(text: str, line: Span, place: int, part: Span | None) -> Record | None:
