@@ -656,8 +656,10 @@ def test_a_question_has_an_end() -> None:
         ("e.g. it ends. Here", set()),
         ("https://x.org/a?b=c mail bob@example.com", {"https://x.org/a", "bob@example.com"}),
         ("v1 a1 ab12", {"ab12"}),
-        (r'"5 pieces\nware_7\tid_44 \\rRow-9 \nab1"', {"ware_7", "id_44", "Row-9"}),
         (r"C:\new_folder and D:\temp\a_b", {"new_folder"}),
+        (r"C:\Users\ann\notes_2026.txt", {"notes_2026.txt"}),
+        (r'"C:\\Users\\ann\\notes_2026.txt"', {"notes_2026.txt"}),
+        (r"src\tests\test_names.py \newcommand_x", {"test_names.py", "newcommand_x"}),
     ],
 )
 def test_what_a_name_is(text: str, found: set[str]) -> None:
