@@ -433,6 +433,10 @@ def test_levels_of_errors(level: str) -> None:
             "text, 5 lines, 2 errors, 1 warning: a.c:4:5: 'y' undeclared",
         ),
         (
+            "building\nC:\\my src\\a.cs(4,9): error CS1002: no end\n/my src/a.c:7:1: warning: old\n",
+            "text, 3 lines, 1 error, 1 warning: C:\\my src\\a.cs(4,9): no end",
+        ),
+        (
             "a.ts(4,9): error TS2322: no string\nnote\n",
             "text, 2 lines, 1 error: a.ts(4,9): no string",
         ),
