@@ -640,6 +640,14 @@ def test_blank_lines_are_few_segments() -> None:
     assert "the job ended" == found.shown(2)
 
 
+def test_words_among_thousands_of_blank_lines() -> None:
+    """Where segments would cost too much because of the blank lines between them, the beginning is shown."""
+    text = ("\n" * 5000 + "word\n") * 20
+    for question in "", "word":
+        shown = excerpt(text, question, 100, default_counter().count).text
+        assert shown.startswith("word") and shown.endswith("…")
+
+
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
     assert [f"w{number}" for number in range(MOST_TERMS)] == terms(
