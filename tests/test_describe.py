@@ -433,6 +433,10 @@ def test_levels_of_errors(level: str) -> None:
             "text, 5 lines, 2 errors, 1 warning: a.c:4:5: 'y' undeclared",
         ),
         (
+            "building\nC:\\my src\\a.cs(4,9): error CS1002: no end\n/my src/a.c:7:1: warning: old\n",
+            "text, 3 lines, 1 error, 1 warning: C:\\my src\\a.cs(4,9): no end",
+        ),
+        (
             "a.ts(4,9): error TS2322: no string\nnote\n",
             "text, 2 lines, 1 error: a.ts(4,9): no string",
         ),
@@ -475,10 +479,59 @@ def test_code_below_comments(code: str, line: str) -> None:
 
 
 @for_each(
+    "code, line",
+    [
+        (
+            (
+                "#pragma once\n\nnamespace shop {\n\nclass Cart {\npublic:\n  static Cart of(int id);\n"
+                "  int total() const;\nprivate:\n  int cents = 0;\n};\n\n}\n"
+            ),
+            "C source, 13 lines: Cart",
+        ),
+        (
+            "class Cart {\npublic:\n  Cart();\n  int total() const;\n};\n",
+            "C source, 5 lines: Cart",
+        ),
+        (
+            "#include <stdio.h>\nstatic inline void add(int a)\n{\n}\nstatic inline void sub(int a)\n{\n}\n",
+            "C source, 7 lines: add, sub",
+        ),
+        (
+            (
+                "using System;\n\nnamespace Shop\n{\n    public class Cart : ICart\n    {\n"
+                "        public int Total { get; set; }\n\n        public int Find(int id)\n        {\n"
+                "            return id;\n        }\n    }\n}\n"
+            ),
+            "C# source, 14 lines: Cart, Find",
+        ),
+        (
+            "package shop;\n\npublic class Cart {\n    static int count(Cart cart) {\n        return 1;\n    }\n}\n",
+            "Java source, 7 lines: Cart, count",
+        ),
+        (
+            "package Shop::Cart;\n\nuse strict;\n\nsub total {\n    my $cart = shift;\n    return $cart;\n}\n",
+            "Perl source, 8 lines: total",
+        ),
+        (
+            "sub total {\n    return $sum;\n}\nsub add {\n    return $sum;\n}\n",
+            "Perl source, 6 lines: total, add",
+        ),
+        (
+            "class Cart {\n    public function total() {\n        return $this->total;\n    }\n}\n",
+            "PHP source, 5 lines: Cart",
+        ),
+    ],
+)
+def test_languages_that_look_alike(code: str, line: str) -> None:
+    """C++, C#, Java, Perl and PHP share many beginnings of lines; each is known by what only it has."""
+    assert line == describe(code)
+
+
+@for_each(
     "text",
     [
         ".a {\n  color: red;\n}\n" * 25 + "@font-face {\n" * 5 + "/* a */\n",
-        "use strict;\n" * 5 + "my $x = 1;\nfoo($x);\n}\n" * 25 + "// a\n",
+        "use strict;\n" * 5 + "$x = 1;\nfoo($x);\n}\n" * 25 + "// a\n",
     ],
 )
 def test_few_signs_without_a_definition(text: str) -> None:

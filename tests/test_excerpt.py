@@ -640,6 +640,14 @@ def test_blank_lines_are_few_segments() -> None:
     assert "the job ended" == found.shown(2)
 
 
+def test_words_among_thousands_of_blank_lines() -> None:
+    """Where segments would cost too much because of the blank lines between them, the beginning is shown."""
+    text = ("\n" * 5000 + "word\n") * 20
+    for question in "", "word":
+        shown = excerpt(text, question, 100, default_counter().count).text
+        assert shown.startswith("word") and shown.endswith("…")
+
+
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
     assert [f"w{number}" for number in range(MOST_TERMS)] == terms(
@@ -656,8 +664,10 @@ def test_a_question_has_an_end() -> None:
         ("e.g. it ends. Here", set()),
         ("https://x.org/a?b=c mail bob@example.com", {"https://x.org/a", "bob@example.com"}),
         ("v1 a1 ab12", {"ab12"}),
-        (r'"5 pieces\nware_7\tid_44 \\rRow-9 \nab1"', {"ware_7", "id_44", "Row-9"}),
         (r"C:\new_folder and D:\temp\a_b", {"new_folder"}),
+        (r"C:\Users\ann\notes_2026.txt", {"notes_2026.txt"}),
+        (r'"C:\\Users\\ann\\notes_2026.txt"', {"notes_2026.txt"}),
+        (r"src\tests\test_names.py \newcommand_x", {"test_names.py", "newcommand_x"}),
     ],
 )
 def test_what_a_name_is(text: str, found: set[str]) -> None:

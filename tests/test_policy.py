@@ -31,6 +31,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidThresholdErro
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tiers_and_limits import TierPolicy
+from memory_context.text.lines import as_on_terminal
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter, default_counter
 
 LETTERS = CallableCounter(len)
@@ -95,6 +96,29 @@ def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
         "Collecting numpy\r\nfetched 100%, done\nname,note\n1,one\rtwo"
     )
     assert () == result.preview.ranges
+
+
+@for_each(
+    "state",
+    [
+        "{0:3}%|####  | {1}/900 [00:03<00:09, 17.9it/s]",
+        "Receiving objects: {0:3}% ({1}/900)",
+        "  {1} kB of 900 kB, {0} %",
+        "Step {1}/900, loss 0.31",
+    ],
+)
+@for_each("end", ["\n", "\r\n", ""])
+def test_a_progress_bar_alone_is_its_last_state(state: str, end: str) -> None:
+    """Also where no line is above it, and whatever ends it."""
+    states = "".join("\r" + state.format(number, number * 9) for number in range(101))
+    assert state.format(100, 900) == as_on_terminal(states + end).rstrip()
+
+
+@for_each("line", ["On 11/{0}/2026 ship-{0} met 3 crews.", "ship-{0},4.5,and/or"])
+def test_lines_of_old_macs_without_progress_stay(line: str) -> None:
+    """A date or a number is no sign of progress."""
+    text = "\r".join(line.format(day) for day in range(1, 30)) + "\n"
+    assert text == as_on_terminal(text)
 
 
 def test_a_preview_shows_lines_of_old_macs() -> None:

@@ -797,6 +797,11 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ],
     ),
     "Python": lines_of(PYTHON),
+    "days and what happened": lines_of("Week 12:\n20260101 met Ann\n20260102 met Bo\n"),
+    "commits with a remark": lines_of("f6a6acf Mend it\nsee also:\n0123456789 Add more\n"),
+    "words with a number behind them": lines_of(
+        "Dear Ann, meet4\nI came, yes2\nfoo, a1\nbar, b2\nbaz, c3\n"
+    ),
     "a licence": lines_of(
         "BSD 3-Clause License\nRedistribution in any form is\npermitted to all of them\n"
     ),

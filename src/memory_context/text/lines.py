@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from memory_context.text.ranges import Span
 
 # What some programs on Windows put before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
+# What is done so far, in percent or of how many; not a date.
+_PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
 
 def as_on_terminal(text: str) -> str:
     """Return *text* without what a terminal would overwrite, as it does in a progress bar; it has as many lines."""
-    # Of old Macs, all lines end with a carriage return. A line feed at the end is that of who printed the text.
-    if "\r" not in text or "\n" not in text.strip():
+    if "\r" not in text:
         return text
+    if "\n" not in text.strip():
+        # Of old Macs, all lines end with a carriage return. A line feed at the end is that of who printed the text.
+        states = list(filter(str.strip, text.split("\r")))
+        if len(list(filter(_PROGRESS.search, states))) < len(states) / 2:
+            return text
     shown = list[str]()
     for line in text.split("\n"):
         states = line.rstrip("\r").split("\r")

@@ -36,16 +36,14 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
-# The letter of a line break or tab that is escaped, as in JSON; not that of a folder ("C:\new_folder").
-_IN_BREAK = r"(?<=\\)(?<!\b[A-Za-z]:\\)[nrt]"
 # A name has at least four characters, and among them a digit, one of _/@#, a dot inside, or a capital after a small
 # letter. This sign is looked for in the first 64 characters only, otherwise `a:a:a:…` would take quadratic time. After
 # the name there may be the end of a quoted key, as in JSON; the quote may be escaped.
 NAME = re.compile(
-    rf"""
-    (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])(?:{_IN_BREAK}|(?!{_IN_BREAK}))
-    (?=[A-Za-z:-]{{0,64}}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
-    (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{{2,}}[A-Za-z0-9_\#@])
+    r"""
+    (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])
+    (?=[A-Za-z:-]{0,64}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
+    (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{2,}[A-Za-z0-9_\#@])
     (?P<key>\\*["']\s*:)?
     """,
     re.VERBOSE,

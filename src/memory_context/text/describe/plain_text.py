@@ -22,9 +22,10 @@ _ERROR = re.compile(
     r"|.{0,200}(?:command not found|: not found$|No such file or directory|Permission denied)",
     re.IGNORECASE,
 )
-# A compiler's message: `main.c:4:9: error: …`, `a.ts(4,9): error TS2322: …`, `error[E0425]: …`; not the one that only counts.
+# A compiler's message: `main.c:4:9: error: …`, `C:\a b.ts(4,9): error TS2322: …`, `error[E0425]: …`; not the one that only
+# counts.
 _MESSAGE = re.compile(
-    r"^(?P<place>[^\s:(]{1,200}[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?(?P<level>error|warning)"
+    r"^(?P<place>(?:[A-Za-z]:)?[^\n:]{1,200}?[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?(?P<level>error|warning)"
     r"(?:\[\w+\]| [A-Z]+\d+)?: (?!aborting|could not compile)(?P<message>.*)",
     re.MULTILINE,
 )

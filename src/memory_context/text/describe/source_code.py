@@ -16,7 +16,8 @@ from memory_context.text.describe.sample import COUNTED_AT_MOST, LONGEST_LINE, S
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
 # For each language, a pattern of the beginnings of its lines; the groups are names that it defines. If two languages
-# match equally many lines, the first one wins: TypeScript must match more lines than JavaScript, those with types.
+# match equally many lines, the first one wins: TypeScript must match more lines than JavaScript, those with types; C#
+# more than Java, and Perl more than Rust, by what only they have.
 _SIGNS = {
     "Python": (
         r"class (\w+).*:$|(?:async )?def (\w+)|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$"
@@ -32,8 +33,13 @@ _SIGNS = {
         r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
     ),
     "Java": (
-        rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|{_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
+        rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|(?!static (?:inline|.*;$)){_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
         r"|import (?:static )?[\w.]+\*?;|package [\w.]+;|@Override"
+    ),
+    "C#": (
+        rf"{_MODIFIERS}(?:partial |sealed )?(?:class|interface|enum|record|struct) (\w+)"
+        rf"|(?!static (?:inline|.*;$)){_MODIFIERS}[\w<>\[\], ?]+ (\w+)\(|using [\w.]+;|namespace [\w.]+[;{{ ]*$"
+        r"|.*\{ get;|class (\w+)(?: : [\w<>, ]+)?$|static (?:async )?\w+ (Main)\("
     ),
     "Go": (
         r"type (\w+) (?:struct|interface)|func (?:\([^)\n]*\) )?(\w+)|package \w+$|import \("
@@ -43,15 +49,23 @@ _SIGNS = {
         r"(?:pub )?(?:struct|enum|trait) (\w+)|(?:pub )?(?:async |unsafe )*fn (\w+)"
         r"|use [\w:{}, *]+;|let (?:mut )?\w+ ?[:=]|impl\b.*\{|#\["
     ),
+    "Perl": (
+        r"package [\w:]+;|(?:use|require) \w+(?:::\w+)*(?: .*)?;$|sub (\w+)|(?:my|our|local) [$@%(]|\$self->"
+    ),
     "PHP": (
         r"<\?php|(?:abstract |final )?(?:class|interface|trait) (\w+)[^:]*$|return \$|\$this->"
         rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
     ),
     "C": (
-        r"(?:typedef )?struct (\w+).*\{|(?:static |const )*(?:int|void|char|double|bool|size_t)[ *]+"
-        r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|.*std::|using namespace"
+        r"(?:typedef )?struct (\w+).*\{|(?:static |const |inline )*(?:int|void|char|double|bool|size_t)[ *]+"
+        r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
+        r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)[^;]*\{"
+        r"|(?:virtual|explicit|friend|inline|extern(?! crate)) .*|.*\) const\b"
+        r"|.*= (?:default|delete);|[\w:<>&*]+ [*&]?\w+::~?\w+\([^;\n]*$"
     ),
 }
+# Without these, many lines of PHP look like those of other languages.
+_OF_PHP = re.compile(r"<\?php|\$this->")
 _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 _SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
 # Before the code of a line: an indentation, and a line number as `cat -n` and file viewers write it.
@@ -70,7 +84,10 @@ def describe_source(sample: Sample) -> Description | None:
         functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
         facts = f"shell script, {counted(sample.line_count, 'line')}"
         return Description(Kind.SOURCE, facts, functions)
-    language = _language_of(sample.lines[:LOOKED_AT], [*_SIGNS])
+    languages = [*_SIGNS]
+    if not _OF_PHP.search(sample.head):
+        languages.remove("PHP")
+    language = _language_of(sample.lines[:LOOKED_AT], languages)
     if not language and _FENCE not in sample.head:
         # A Python module may begin with more documentation than statements.
         undocumented = _TEXT.sub('""""""', sample.head)
@@ -81,7 +98,7 @@ def describe_source(sample: Sample) -> Description | None:
     if not language and ("//" in sample.head or "/*" in sample.head):
         code = _without_comments(sample.head)
         if not any(_FENCE in line for line in code):
-            language = _language_of(code, [*_SIGNS][1:])
+            language = _language_of(code, languages[1:])
     if not language:
         return None
     text = sample.text[:COUNTED_AT_MOST]

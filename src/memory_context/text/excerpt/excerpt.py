@@ -139,7 +139,7 @@ def _within(
         # so the loop ends.
         while chosen and over > 0:
             over -= price_of(found, chosen.pop(), cost)
-    return NOTHING_SHOWN
+    return _beginning(found.text, budget, cost)
 
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:

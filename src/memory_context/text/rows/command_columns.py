@@ -30,11 +30,13 @@ _LONG = re.compile(
 # A line of `find -ls`.
 _FOUND = re.compile(rf" *(?P<inode>\d+) +(?P<blocks>\d+) +{_LONG.pattern}")
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
+# A hash has a letter, other than a day that is written as a number.
+_HASH = re.compile(r"[0-9]*[a-f]")
 # Between the entries of a listing: a blank line, the name of a folder, its size, and what could not be read.
 _BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .*")
 _WORD = re.compile(r"\S+")
-# Characters of sentences and code, which names of columns do not have; `PORT(S)` and `MAJ:MIN` are names.
-_NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
+# What names of columns do not have: characters of sentences and code, and days as numbers; `PORT(S)` and `MAJ:MIN` are names.
+_NOT_IN_NAMES = re.compile(r":(?!\S)|\b\d{6,}\b|[=.,;\[\]{}<>\"'|\\]")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
@@ -44,9 +46,12 @@ def command_table(text: str) -> TextTable | None:
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
-    for pattern in (_LONG, _FOUND, _COMMIT):
+    for pattern in (_LONG, _FOUND):
         if any(map(pattern.fullmatch, lines)) and _is_listing(text, pattern):
             return _listing(text, pattern)
+    filled = filter(str.strip, lines_of(text))
+    if any(map(_HASH.match, lines)) and all(map(_COMMIT.fullmatch, filled)):
+        return _listing(text, _COMMIT)
     return _below_names(text, lines)
 
 

@@ -35,7 +35,8 @@ LEAST_CELLS = 2
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
-_WORD_WITH_DIGIT = re.compile(r"\s*[^\s\d]*\d\S*\s*")
+# Not a word with a number behind it, which may end a sentence.
+_WORD_WITH_DIGIT = re.compile(r"\s*(?![A-Za-z]+\d+\W*$)[^\s\d]*\d\S*\s*")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
