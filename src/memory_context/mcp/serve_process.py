@@ -125,9 +125,11 @@ def serve_wrapped(wrapping: Wrapping) -> None:
     thread = f"wrap_{uuid4().hex}"
     with MemoryManager(wrapping.store, user_id=wrapping.user, thread_id=thread) as manager:
         manager.memory_store.count(manager.scope)
-        logging.basicConfig(stream=sys.stderr, format=f"{NAME} wrap: %(levelname)s: %(message)s")
+        handler = logging.StreamHandler(sys.stderr)
         # It logs a traceback for each line that a server prints beside its messages; the wrapper has a line for that.
-        logging.getLogger("mcp.client.stdio").setLevel(logging.CRITICAL)
+        handler.addFilter(lambda record: record.name != "mcp.client.stdio")
+        line_format = f"{NAME} wrap: %(levelname)s: %(message)s"
+        logging.basicConfig(handlers=[handler], format=line_format)
         sys.stderr.write(
             f"{NAME} wrap: results go to the memories of {wrapping.user!r} in {manager.memory_store!r}\n"
         )
