@@ -64,6 +64,7 @@ async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noq
     answers, given = anyio.create_memory_object_stream[Any]()
 
     async def take() -> None:
+        """Pass on what the client sends, note its requests, and hold the end back until these are answered."""
         async with taken:
             async for message in read:
                 # An exception stands for a line that the SDK could not read.
@@ -86,6 +87,7 @@ async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noq
                     await answered.wait()
 
     async def give() -> None:
+        """Pass on what *serve* sends, and note its answers."""
         # Ends with *answers*. Shielded, because SDK 2 still answers when it is cancelled, and would wait for a reader.
         with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError), given:
             async for message in given:

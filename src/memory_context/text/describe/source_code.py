@@ -98,6 +98,7 @@ def describe_source(sample: Sample) -> Description | None:
     if not language and ("//" in sample.head or "/*" in sample.head):
         code = _without_comments(sample.head)
         if not any(_FENCE in line for line in code):
+            # Python, the first one, has no such comments.
             language = _language_of(code, languages[1:])
     if not language:
         return None
