@@ -681,6 +681,14 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ],
     ),
     "pandas, rows left out": lines_of(PANDAS_CUT),
+    "pandas, numbers for names": (
+        "   0  1\n0  a  b\n1  c  d\n",
+        ("column1", "0", "1"),
+        [["0", "a", "b"], ["1", "c", "d"]],
+    ),
+    "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
+    "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
+    "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),
     "pairs behind words": (
         DEPLOYS,
         ("column1", "column2", "version", "status", "pods"),
