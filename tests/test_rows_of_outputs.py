@@ -686,6 +686,20 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("column1", "0", "1"),
         [["0", "a", "b"], ["1", "c", "d"]],
     ),
+    "pandas, no index, a blank in a cell": lines_of(
+        "total        a name\n   up New York   up\n   up      Zoë down\n down     beta   up\n"
+    ),
+    "sqlite, words only": (
+        "ann|active\nbob|new\ncem|active\ndan|new\n",
+        ("column1", "column2"),
+        [["ann", "active"], ["bob", "new"], ["cem", "active"], ["dan", "new"]],
+    ),
+    "columns of a schema": (
+        "column,type\n"
+        + "".join(f"{name},text\n" for name in ("id", "city", "note", "type", "column")),
+        ("column", "type"),
+        [[name, "text"] for name in ("id", "city", "note", "type", "column")],
+    ),
     "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
     "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
     "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),

@@ -145,8 +145,11 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            _, widest = max((gap_end - gap_start, gap_start) for gap_start, gap_end in gaps)
-            starts.append(widest)
+            widest, start = max((end - begin, begin) for begin, end in gaps)
+            # Below right-aligned names, `New York` has a gap as wide as that before it.
+            if sum(end - begin == widest for begin, end in gaps) > 1:
+                return []
+            starts.append(start)
     if len(starts) == 1:
         return []
     return starts

@@ -14,6 +14,8 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
+# One in so many texts that are like the first one shows that it is none of the names.
+LIKE_THE_FIRST = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
@@ -32,12 +34,13 @@ def has_names(rows: Rows) -> bool:
 
     It does if it has no number and does not look like the rows below, or if it has a series of numbers and no other row
     has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
-    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``.
+    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``, nor ``ann|active`` above ``bob|active``.
     """
     names, *below = rows[:SAMPLED]
     if any(map(is_number, names)):
         return _has_series(names) and not any(map(_has_series, below))
-    return names_numbers(rows) or not _is_like_those_below(rows)
+    # Names that come again begin another table: that is for the caller.
+    return names in below or names_numbers(rows) or not _is_like_those_below(rows)
 
 
 def names_numbers(rows: Rows) -> bool:
@@ -71,13 +74,10 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text with digits in the first row has the same shape as at least half of those below it."""
+    """Return whether some text in the first row has the same shape as at least a quarter of those below it."""
     for first, below in _columns(rows):
-        shape = _shape(first)
-        if "0" not in shape or not below:
-            continue
-        alike = sum(1 for cell in below if _shape(cell) == shape)
-        if 2 * alike >= len(below):
+        shapes = [_shape(cell) for cell in below]
+        if shapes and LIKE_THE_FIRST * shapes.count(_shape(first)) >= len(shapes):
             return True
     return False
 

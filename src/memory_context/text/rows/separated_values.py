@@ -122,7 +122,7 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
             continue
         table = list(islice(block, LINES_TRIED))
         if not above:
-            above = [names, *table[1:]]
+            above = table
             continue
         rows = [row for row in table if len(row) > 1]
         if names_another_table(rows, above):
