@@ -686,8 +686,38 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("column1", "0", "1"),
         [["0", "a", "b"], ["1", "c", "d"]],
     ),
-    "pandas, no index, a blank in a cell": lines_of(
-        "total        a name\n   up New York   up\n   up      Zoë down\n down     beta   up\n"
+    "pandas, no index, a blank in a cell": (
+        "total        a name\n   up New York   up\n   up      Zoë down\n down     beta   up\n",
+        ("total", "a", "name"),
+        [["up", "New York", "up"], ["up", "Zoë", "down"], ["down", "beta", "up"]],
+    ),
+    "ps, a start with blanks": (
+        (
+            "    PID    PPID                  STARTED CMD\n"
+            "      1       0 Sat Nov 28 15:09:07 2026 /sbin/init\n"
+            "     22       2 Sat Nov 28 15:10:17 2026 [ksoftirqd/1]\n"
+        ),
+        ("PID", "PPID", "STARTED", "CMD"),
+        [
+            ["1", "0", "Sat Nov 28 15:09:07 2026", "/sbin/init"],
+            ["22", "2", "Sat Nov 28 15:10:17 2026", "[ksoftirqd/1]"],
+        ],
+    ),
+    "git diff --stat": (
+        " CHANGELOG.md | 4 ++++\n"
+        + "".join(f" docs/{n}.md    | {n} {'+' * n}-\n" for n in range(2, 12))
+        + " 11 files changed\n",
+        ("column1", "column2"),
+        [["CHANGELOG.md", "4 ++++"]]
+        + [[f"docs/{n}.md", f"{n} {'+' * n}-"] for n in range(2, 12)]
+        + [["11 files changed", None]],
+    ),
+    "ldd": lines_of("\tlinux-vdso.so.1 (0x00007f)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007e)\n"),
+    "more cells than names": lines_of("city,total\nRome,1\nOslo,1,234\n" + "Rome,2\n" * 20),
+    "a last row cut off": (
+        "city,total\n" + "Rome,2\n" * 20 + "Os\n",
+        ("city", "total"),
+        [["Rome", "2"]] * 20 + [["Os", None]],
     ),
     "sqlite, words only": (
         "ann|active\nbob|new\ncem|active\ndan|new\n",

@@ -145,11 +145,14 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            widest, start = max((end - begin, begin) for begin, end in gaps)
-            # Below right-aligned names, `New York` has a gap as wide as that before it.
-            if sum(end - begin == widest for begin, end in gaps) > 1:
+            widest = max(gap[1] - gap[0] for gap in gaps)
+            likely = [gap for gap in gaps if gap[1] - gap[0] == widest]
+            # Below right-aligned names, `New York` has a gap as wide as that before it, which follows a name.
+            if len(likely) > 1:
+                likely = [gap for gap in likely if gap[0] == end or gap[1] == start]
+            if len(likely) != 1:
                 return []
-            starts.append(start)
+            starts.append(likely[0][0])
     if len(starts) == 1:
         return []
     return starts

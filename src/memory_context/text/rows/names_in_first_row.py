@@ -14,14 +14,14 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
-# One in so many texts that are like the first one shows that it is none of the names.
-LIKE_THE_FIRST = 4
+# So many texts that are like the first one, or this share of them, show that it is no name.
+LIKE_THE_FIRST = 2
+SHARE_LIKE_IT = 0.25
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
 
 _DIGITS = re.compile(r"\d+")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_number(cell: str) -> bool:
@@ -74,10 +74,11 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text in the first row has the same shape as at least a quarter of those below it."""
+    """Return whether some text in the first row has the same shape as a quarter of those below it, or two of them."""
     for first, below in _columns(rows):
         shapes = [_shape(cell) for cell in below]
-        if shapes and LIKE_THE_FIRST * shapes.count(_shape(first)) >= len(shapes):
+        least = min(LIKE_THE_FIRST, SHARE_LIKE_IT * len(shapes))
+        if shapes and shapes.count(_shape(first)) >= least:
             return True
     return False
 
@@ -91,13 +92,13 @@ def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
 
 
 def _shape(cell: str) -> str:
-    """Return a text with each run of digits as ``0``, and, if it begins with digits, each word as ``a``.
+    """Return a text with each run of digits as ``0``; one that begins with digits as ``0`` alone.
 
-    A text that begins with digits is not a name, so its words may differ: ``3 days`` and ``2 hours`` have one shape.
+    Such a text is not a name, so what follows may differ: ``3 days``, ``2 hours`` and ``4 ++--`` have one shape.
     """
     shape = _DIGITS.sub("0", cell.strip())
     if shape.startswith("0"):
-        return _WORD.sub("a", shape)
+        return "0"
     return shape
 
 
