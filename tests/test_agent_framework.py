@@ -579,7 +579,7 @@ async def test_tools_tell_what_is_wrong_with_arguments(tmp_path: Path) -> None:
     memories = MemoryManager("sqlite://", user_id="ann")
     script = [
         call("memory", "1", command="view", path="a.md", view_range="2-3"),
-        call("memory", "2", command="look"),
+        call("memory", "2", command="delete", path=5),
         call("retrieve_memory", "3"),
         "Done.",
     ]
@@ -589,7 +589,7 @@ async def test_tools_tell_what_is_wrong_with_arguments(tmp_path: Path) -> None:
 
     answers = said(client.prompts[-1])
     assert "lines 2-3 of 3" in answers
-    assert "The argument command is wrong" in answers
+    assert "The argument path is wrong: Input" in answers
     assert "The argument key is wrong" in answers
 
 
