@@ -75,7 +75,7 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
     if _may_lose_rows(text, delimiter):
         return None
     # The cells of such a row may stand below other names: `1,234` where `1234` is meant.
-    if any(len(row) > width for row in _rows(text, delimiter)):
+    if max(map(len, _rows(text, delimiter))) > width:
         return None
     is_padded = any(cell != cell.strip() for cell in first)
 
