@@ -21,8 +21,7 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
 from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
-from memory_context.conversation.ask_a_users_memories import MemoryReader
-from memory_context.conversation.ask_texts import (
+from memory_context.conversation.answer_from_parts_of_texts import (
     AskLimits,
     Quotation,
     TextPart,
@@ -32,6 +31,7 @@ from memory_context.conversation.ask_texts import (
     reading_plan,
     worth_reading,
 )
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs

@@ -820,3 +820,12 @@ def test_underscores_that_markdown_escapes() -> None:
     lines[300] = r"* **src**: update NODE\_MODULE\_VERSION to 88"
     question = "To what was NODE_MODULE_VERSION set?"
     assert lines[300] in excerpt("\n".join(lines), question, 200, len, ranking=READING).text
+
+
+def test_rows_of_a_databases_table_come_with_their_names() -> None:
+    """A row of what psql prints is as useless without the names of its columns as one of Markdown is."""
+    rows = "\n".join(f" {n:>4} | {n * 37 % 100} | {n * 7 % 40}" for n in range(400))
+    names = "  id  | width | height\n------+-------+--------"
+    shown = excerpt(f"{names}\n{rows}\n(400 rows)\n", "What is 312?", 150, len).text
+    assert shown.startswith(names)
+    assert " 312 |" in shown

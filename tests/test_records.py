@@ -7,7 +7,11 @@ import time
 
 from for_each import for_each
 from memory_context.text.excerpt.headed_sections import section_at
-from memory_context.text.excerpt.record_around_place import record_at, show_records
+from memory_context.text.excerpt.record_around_place import (
+    end_of_column_names,
+    record_at,
+    show_records,
+)
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
 
@@ -441,3 +445,41 @@ def test_other_texts_between_lines_of_hyphens_keep_their_records() -> None:
     place = text.rindex("name7")
     record = record_at(text, place, place + 5)
     assert text[record.start : record.stop].count("name") < 3
+
+
+_DUCKDB = """\
+┌───────┬─────────┐
+│  id   │  name   │
+│ int32 │ varchar │
+├───────┼─────────┤
+│     1 │ ann     │
+│     2 │ ben     │
+└───────┴─────────┘
+"""
+
+
+@for_each(
+    "text, names",
+    [
+        (" id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n", 2),
+        (
+            "+----+------+\n| id | name |\n+----+------+\n|  1 | ann  |\n|  2 | ben  |\n+----+------+",
+            3,
+        ),
+        ("id  name\n--  ----\n1   ann\n2   ben\n", 2),
+        (_DUCKDB, 4),
+        ("====  ====\nid    name\n====  ====\n1     ann\n2     ben\n====  ====\n", 3),
+    ],
+)
+def test_a_row_comes_with_the_names_above_the_rule(text: str, names: int) -> None:
+    """The names of the columns, with the rules around them, are the head of each row of a database's table."""
+    lines = text.splitlines()
+    *head, row = _shown(text, "ben").splitlines()
+    assert head[:names] == lines[:names]
+    assert "ben" in row or "ben" in head[-1]
+    assert end_of_column_names(text) == len("\n".join(lines[:names]))
+
+
+def test_an_underlined_heading_names_no_columns() -> None:
+    """A single run of hyphens may stand below a title."""
+    assert end_of_column_names("Changes\n=======\nadded a\nadded b\nadded c\n") == 0

@@ -86,6 +86,7 @@ def _rows(question: str, text: str) -> list[str]:
     "question, text, begins",
     [
         ("Which one has the most restarts?", PODS, ["cache-01-aaaa"]),
+        ("which pod has been restarted most often?", PODS, ["cache-01-aaaa"]),
         ("Welcher hat die meisten Restarts?", PODS, ["cache-01-aaaa"]),
         ("which ones have more than 10 restarts?", PODS, ["cache-01", "queue-01"]),
         ("what is the oldest by AGE", PODS, ["queue-01"]),
@@ -111,6 +112,7 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which account has the lowest amount?", LEDGER, ["rent,"]),
         ("Which account has the highest amount?", LEDGER, ["sales,"]),
         ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
+        ("Dearest order?", CAMEL, ['{"orderId": 8981,']),
         ("What is the largest total of an order?", CAMEL, ['{"orderId": 8981,']),
     ],
 )

@@ -8,10 +8,10 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.ask_a_users_memories import MemoryReader, told_cost
+from memory_context.conversation.ask_memories_by_key import MemoryReader, told_cost
 from memory_context.model.tool_names import ASK
 from memory_context.text.read.paging import truncated
-from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
+from memory_context.tools.arguments_as_models_write_them import LenientArgs, Text, as_key
 from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 

@@ -23,7 +23,7 @@ _SHORTEST = """
 shortest fastest quickest kürzeste[nrs]? schnellste[nrs]? plus_courte?s? plus_rapides? más_cort[oa]s? más_rápid[oa]s?
 """
 _DEAREST = """
-priciest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?
+priciest dearest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?
 """
 _CHEAPEST = """
 cheapest least_expensive billigste[nrs]? günstigste[nrs]? moins_ch(?:er|ère)s? más_barat[oa]s?
@@ -52,7 +52,8 @@ _ASKS_OTHERWISE = re.compile(
     r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
     re.IGNORECASE,
 )
-_NEXT_WORD = re.compile(r"\s*([^\W\d_]{4,})")
+# Not the adverbs of "most often" and "most recently".
+_NEXT_WORD = re.compile(r"\s*(?!often\b|\w+ly\b)([^\W\d_]{4,})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import is_literal, parse_literal
 from memory_context.text.ranges import Span, joined
-from memory_context.text.rows.ruled_tables import DELIMITER_ROW
+from memory_context.text.rows.ruled_tables import lines_of_names
 
 USUAL_LENGTH = 80
 LONG_LINE = 120
@@ -335,8 +335,8 @@ def end_of_header(text: str, start: int, end: int) -> int:
     if len(places) < LEAST_LINES:
         return 0
     lines = [text[begin:stop] for begin, stop in places]
-    if DELIMITER_ROW.fullmatch(lines[1]):
-        return places[1][1]
+    if names := lines_of_names(lines):
+        return places[names - 1][1]
     for mark in ",\t;|":
         count = lines[0].count(mark)
         # At least twice, because text with one comma in every line is as often prose as a table.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 
 from memory_context.text.lines import line_end, line_start, lines_of
@@ -27,6 +27,10 @@ _TYPE = re.compile(
 # The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
 # them. The corners and crossings of frames are contiguous in Unicode.
 _RULE = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
+# The same below or above several columns: a single run of hyphens may underline a heading.
+_RULE_OF_COLUMNS = re.compile(
+    r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})+[ |:+┌-╋║-╰]*"
+)
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
@@ -86,6 +90,22 @@ def ruled_table(text: str) -> TextTable | None:
     if len(table.columns) < 2:
         return None
     return table
+
+
+def lines_of_names(head: Sequence[str]) -> int:
+    """Return how many of the first lines of a text hold the names of a ruled table and the rules around them.
+
+    The names are in the first line, or in a frame, perhaps with types below them. It is 0 if they are not there.
+    """
+    rules = [place for place, line in enumerate(head) if _is_rule_of_columns(line)]
+    if rules[:1] == [1] and head[0].strip():
+        return 2
+    is_framed = len(rules) > 1 and rules[0] == 0 and 1 < rules[1] <= LINES_OF_NAMES
+    return rules[1] + 1 if is_framed else 0
+
+
+def _is_rule_of_columns(line: str) -> bool:
+    return bool(_RULE_OF_COLUMNS.fullmatch(line) or DELIMITER_ROW.fullmatch(line))
 
 
 def is_no_single_table(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.ask_texts import (
+from memory_context.conversation.answer_from_parts_of_texts import (
     AskAnswer,
     AskLimits,
     LightModel,
