@@ -703,6 +703,21 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             ["22", "2", "Sat Nov 28 15:10:17 2026", "[ksoftirqd/1]"],
         ],
     ),
+    "docker compose logs": (
+        (
+            "web-1  | 2026-01-30 10:00:37 INFO started\n"
+            "web-1  | 2026-01-30 10:00:38 ERROR app.db: failed\n"
+            "info-1 | 2026-01-30 10:00:39 WARNING late\n"
+            "INFO  | no service\n"
+        ),
+        ("line", "time", "level", "source", "message"),
+        [
+            [1, "2026-01-30 10:00:37", "INFO", "web-1", "started"],
+            [2, "2026-01-30 10:00:38", "ERROR", "app.db", "failed"],
+            [3, "2026-01-30 10:00:39", "WARNING", "info-1", "late"],
+            [4, None, "INFO", None, "no service"],
+        ],
+    ),
     "git diff --stat": (
         " CHANGELOG.md | 4 ++++\n"
         + "".join(f" docs/{n}.md    | {n} {'+' * n}-\n" for n in range(2, 12))
