@@ -144,15 +144,15 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         has_cells = any(before) and any(after)
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
-            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            widest = max(gap[1] - gap[0] for gap in gaps)
-            likely = [gap for gap in gaps if gap[1] - gap[0] == widest]
-            # Below right-aligned names, `New York` has a gap as wide as that before it, which follows a name.
-            if len(likely) > 1:
-                likely = [gap for gap in likely if gap[0] == end or gap[1] == start]
-            if len(likely) != 1:
+            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
+            # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
+            ranked = sorted(
+                (gap[1] - gap[0], gap[0] == end or gap[1] == start, gap[0]) for gap in gaps
+            )
+            *best, place = ranked.pop()
+            if any(best == others for *others, _ in ranked):
                 return []
-            starts.append(likely[0][0])
+            starts.append(place)
     if len(starts) == 1:
         return []
     return starts

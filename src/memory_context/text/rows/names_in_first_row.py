@@ -14,9 +14,8 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
-# So many texts that are like the first one, or this share of them, show that it is no name.
-LIKE_THE_FIRST = 2
-SHARE_LIKE_IT = 0.25
+# Among so few rows one text that is like the first one shows that it is no name, among more two.
+FEW = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
@@ -74,11 +73,10 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text in the first row has the same shape as a quarter of those below it, or two of them."""
+    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few."""
     for first, below in _columns(rows):
-        shapes = [_shape(cell) for cell in below]
-        least = min(LIKE_THE_FIRST, SHARE_LIKE_IT * len(shapes))
-        if shapes and shapes.count(_shape(first)) >= least:
+        least = 1 if len(below) <= FEW else 2
+        if [_shape(cell) for cell in below].count(_shape(first)) >= least:
             return True
     return False
 
