@@ -691,6 +691,11 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("total", "a", "name"),
         [["up", "New York", "up"], ["up", "Zoë", "down"], ["down", "beta", "up"]],
     ),
+    "pandas, no index, a blank in the first column": (
+        "    name count\n    beta 12:30\nNew York     x\n",
+        ("name", "count"),
+        [["beta", "12:30"], ["New York", "x"]],
+    ),
     "ps, a start with blanks": (
         (
             "    PID    PPID                  STARTED CMD\n"

@@ -126,7 +126,8 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     gaps = _gaps(0, words[0].start(), filled)
     if gaps:
         end_of_cells, _ = gaps[0]
-        if any(filled[:end_of_cells]):
+        # A word in some rows only is the first one of `New York` below a right-aligned name.
+        if all(row[:end_of_cells].strip() for row in rows()):
             starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
