@@ -577,13 +577,14 @@ async def test_tools_tell_what_is_wrong_with_arguments(tmp_path: Path) -> None:
     service = AgentMemoryService(tmp_path)
     service.write_memory_file("desk", "a.md", "one\ntwo\nthree\n")
     memories = MemoryManager("sqlite://", user_id="ann")
-    script = [
-        call("memory", "1", command="view", path="a.md", view_range="2-3"),
-        call("memory", "2", command="delete", path=5),
-        call("retrieve_memory", "3"),
-        "Done.",
-    ]
-    client = ScriptedFrameworkClient(script)
+    client = ScriptedFrameworkClient(
+        [
+            call("memory", "1", command="view", path="a.md", view_range="2-3"),
+            call("memory", "2", command="delete", path=5),
+            call("retrieve_memory", "3"),
+            "Done.",
+        ]
+    )
     agent = Agent(client, tools=[*file_tools(service, "desk"), *memory_tools(memories)])
     await agent.run("Read.")
 
