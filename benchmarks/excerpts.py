@@ -73,7 +73,7 @@ def known_again() -> Iterator[None]:
 @contextmanager
 def unstructured() -> Iterator[None]:
     """Previews that take JSON for text."""
-    with patch.object(segments, "is_literal", return_value=False):
+    with patch.object(segments, "find_value", return_value=None):
         yield
 
 
