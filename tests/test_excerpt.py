@@ -24,7 +24,7 @@ from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
-from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
@@ -899,3 +899,20 @@ def test_underscores_that_markdown_escapes() -> None:
     lines[300] = r"* **src**: update NODE\_MODULE\_VERSION to 88"
     question = "To what was NODE_MODULE_VERSION set?"
     assert lines[300] in excerpt("\n".join(lines), question, 200, len, ranking=READING).text
+
+
+def test_a_line_of_a_diff_comes_with_its_file() -> None:
+    """However far behind the line that names the file it stands; the next file has a line of its own."""
+    files = {
+        name: [
+            f"diff --git a/{name} b/{name}",
+            "@@ -1,90 +1,90 @@",
+            *(f" kept {n}" for n in range(90)),
+        ]
+        for name in ("src/first.py", "src/second.py")
+    }
+    files["src/second.py"][60] = "+the needle"
+    text = "\n".join(line for lines in files.values() for line in lines)
+    shown = excerpt(text, "needle", 200, len, ranking=ANSWER).text
+    assert shown.startswith("…93\ndiff --git a/src/second.py b/src/second.py\n")
+    assert "+the needle" in shown

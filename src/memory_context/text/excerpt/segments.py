@@ -63,6 +63,8 @@ _DEFINITION = re.compile(
     """,
     re.VERBOSE,
 )
+# What a diff says of one file begins so.
+_OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
@@ -375,6 +377,9 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
     # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
+    if text.startswith(_OF_A_FILE, begin):
+        scopes[:] = [(-1, index)]
+        return None
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     parent = scopes[-1][1] if scopes else None
@@ -430,7 +435,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     if stop == begin:
         # Blank lines go with the text above them; thousands are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
-    if last - first >= SHORT or stop - first > LONG_LINE:
+    if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):
         return False
     if text.endswith("\n", first, last):
         return False
