@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from unittest.mock import patch
@@ -28,26 +29,29 @@ from memory_context import default_counter
 from memory_context.conversation.folding import fold_text as fold
 from memory_context.replay import Comparing, TokenMeter, parse_policy, read_recordings
 from memory_context.text.excerpt import excerpt as _excerpt
-from memory_context.text.excerpt import segments
+from memory_context.text.excerpt import segment_scores, segments, segments_within_budget
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
 from memory_context.text.excerpt.segment_scores import Ranking
 
 console = Console(width=None if sys.stdout.isatty() else 110)
 
 OFF = {
-    "names": {"names": 0.0},
-    "faults": {"fault": 0.0},
+    "names": {"counts_names": False},
     "rare lines of lists": {"rare": 0.0},
-    "numbers weigh less": {"number": 1.0},
-    "quoted keys weigh less": {"key": 1.0},
-    "fields weigh more": {"field": 1.0},
-    "repeated names weigh more": {"repeated": 0.0},
-    "names of one form weigh less": {"alike": 0.0},
     "what is near weighs more": {"near": 1e9},
     "the end weighs more": {"end": 0.0},
-    "the question lifts": {"relevance": 0.0},
     "the question itself": {"asked": 0.0},
     "stop where it is not worth it": {"least": 0.0},
+    "the beginning where little is shown": {"opening": 0.0},
+}
+CONSTANTS_OFF = {
+    "faults": (segment_scores, "WORTH_OF_FAULT", 0.0),
+    "numbers weigh less": (segment_scores, "NUMBER", 1.0),
+    "quoted keys weigh less": (segment_scores, "KEY", 1.0),
+    "fields weigh more": (segment_scores, "FIELD", 1.0),
+    "repeated names weigh more": (segment_scores, "REPEATED", 0.0),
+    "names of one form weigh less": (segments_within_budget, "ALIKE", 0.0),
+    "the question lifts": (segments_within_budget, "RELEVANCE", 0.0),
 }
 ROUNDS = 15
 
@@ -73,7 +77,7 @@ def known_again() -> Iterator[None]:
 @contextmanager
 def unstructured() -> Iterator[None]:
     """Previews that take JSON for text."""
-    with patch.object(segments, "is_literal", return_value=False):
+    with patch.object(segments, "find_value", return_value=None):
         yield
 
 
@@ -84,6 +88,8 @@ async def ablation(paths: list[Path]) -> None:
         settings: dict[str, Callable[[], object]] = {"nothing": lambda: ranked(PREVIEW)}
         for name, change in OFF.items():
             settings[name] = lambda change=change: ranked(replace(PREVIEW, **change))  # type: ignore[misc] # bound now
+        for name, constant in CONSTANTS_OFF.items():
+            settings[name] = partial(patch.object, *constant)
         settings |= {"what is known is not repeated": known_again, "records of JSON": unstructured}
         for name, setting in settings.items():
             with setting():  # type: ignore[attr-defined] # a context manager

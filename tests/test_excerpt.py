@@ -22,7 +22,9 @@ import messages
 from examples import examples
 from for_each import for_each
 from memory_context.model.selection import Cost
-from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
+from memory_context.text.excerpt.error_words import reports_fault
+from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
+from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
@@ -534,6 +536,83 @@ def test_a_member_of_json_unlike_the_others_is_shown() -> None:
     assert rows[216] not in rare
 
 
+ISSUES = [
+    {"number": n, "title": f"Crash of part_{n}", "body": "It ends. " * 30, "state": "open"}
+    for n in range(40)
+]
+
+
+def _mcp_result(text: str) -> str:
+    content = [{"type": "text", "text": text, "annotations": None}]
+    return json.dumps({"_meta": None, "content": content, "isError": False}, indent=2)
+
+
+def test_json_in_the_text_of_an_mcp_result_is_shown_by_its_records() -> None:
+    """Their paths are those that `retrieve(path=…)` takes; what every result says beside its text is left out."""
+    text = _mcp_result(json.dumps({"issues": ISSUES}, indent=2))
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW)
+    first = shown.text.split("\n", 1)[0]
+    assert first.startswith(r"$.issues[0] {\"number\": 0, \"title\": \"Crash of part_0\", ")
+    assert "annotations" not in shown.text
+    assert "isError" not in shown.text
+    assert all(member in text for member in re.findall(r'\\"title\\": \\"[^"]+"', shown.text))
+
+
+def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
+    """As agents that print a result and keep its first characters have it; no path could be followed there."""
+    inner = _mcp_result(json.dumps(ISSUES))
+    text = f"meta=None content=[TextContent(type='text', text={inner!r})]"[:6000]
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert shown.startswith(r'…[0] {\\"number\\": 0, \\"title\\": \\"Crash of part_0\\", ')
+    assert "TextContent" not in shown
+
+
+def test_the_lines_of_a_string_are_segments() -> None:
+    """A line that reports an error is shown alone, not from the middle of the line before it."""
+    lines = [f"step {n} went well in all of its parts" for n in range(90)]
+    lines[40] = "step 40 failed"
+    text = json.dumps({"stdout": "\n".join(lines), "exit_code": 1})
+    shown = excerpt(text, "", 120, default_counter().count, ranking=PREVIEW).text
+    assert re.search(r"[:…] step 40 failed\\n", shown)
+
+
+@property_test
+@given(texts)
+def test_escapes_are_taken_out_in_place(text: str) -> None:
+    """Every character but those of escapes stays where it was, and the text reads as the string does."""
+    raw = json.dumps(text, ensure_ascii=False)[1:-1]
+    plain = unescaped_in_place(raw)
+    assert len(plain) == len(raw)
+    without = re.compile(r"\\[bfu]|\s")
+    if not re.search(r"\\[bfu]", raw):
+        assert without.sub("", plain) == without.sub("", text)
+
+
+@for_each(
+    "text, reports",
+    [
+        ("2 failed, 0 errors", True),
+        ("12 passed, 0 failed", False),
+        ('"isError": false, "error": null', False),
+        ("errors: []", False),
+        ("error: 0.5 is no number", True),
+        ("Error: connection refused", True),
+    ],
+)
+def test_no_error_is_not_an_error(text: str, reports: bool) -> None:
+    """A field or a count that says there is none does not count as the report of one."""
+    assert reports_fault(text) == reports
+
+
+def test_prose_without_names_is_shown_from_its_beginning() -> None:
+    """Nothing in it is worth its price, but a reader should know what it is about."""
+    sentence = "The committee met again and spoke about the harbour and its ships for an hour. "
+    text = "It is the minutes of the spring meeting. " + sentence * 40
+    shown = excerpt(text, "", 200, default_counter().count, ranking=PREVIEW).text
+    assert shown.startswith("It is the minutes of the spring meeting. The committee met again")
+    assert 30 <= default_counter().count(shown) <= 80
+
+
 def test_a_lines_form_is_its_words() -> None:
     """Names, numbers and marks are no words, however they are written; the name of a member of JSON is one."""
     files = [f" src/{name}.py | 7 {'+' * n}{'-' * 7}" for n, name in enumerate(ascii_lowercase)]
@@ -829,3 +908,20 @@ def test_rows_of_a_databases_table_come_with_their_names() -> None:
     shown = excerpt(f"{names}\n{rows}\n(400 rows)\n", "What is 312?", 150, len).text
     assert shown.startswith(names)
     assert " 312 |" in shown
+
+
+def test_a_line_of_a_diff_comes_with_its_file() -> None:
+    """However far behind the line that names the file it stands; the next file has a line of its own."""
+    files = {
+        name: [
+            f"diff --git a/{name} b/{name}",
+            "@@ -1,90 +1,90 @@",
+            *(f" kept {n}" for n in range(90)),
+        ]
+        for name in ("src/first.py", "src/second.py")
+    }
+    files["src/second.py"][60] = "+the needle"
+    text = "\n".join(line for lines in files.values() for line in lines)
+    shown = excerpt(text, "needle", 200, len, ranking=ANSWER).text
+    assert shown.startswith("…93\ndiff --git a/src/second.py b/src/second.py\n")
+    assert "+the needle" in shown

@@ -178,9 +178,9 @@ def test_a_fold_saves_tokens_and_says_how_many_are_left(
 
 
 def test_a_policy_without_arguments() -> None:
-    """Fold above 500 tokens, a person's words above 8,000; keep 300 in sight, bring back 2,000."""
+    """Fold above 500 tokens, a person's words above 8,000; keep 400 in sight, bring back 2,000."""
     policy = FoldPolicy()
-    assert (500, 300, 2000) == (
+    assert (500, 400, 2000) == (
         policy.threshold,
         policy.preview_tokens,
         RecallPolicy().expansion_budget,
@@ -340,10 +340,10 @@ def test_a_persons_words_stay_at_least_as_long_as_anything_else(
 @for_each(
     "policy, source, budget",
     [
-        (FoldPolicy(), None, 300),
-        (FoldPolicy(), "coder", 300),
+        (FoldPolicy(), None, 400),
+        (FoldPolicy(), "coder", 400),
         (FoldPolicy(), "user", 2000),
-        (FoldPolicy(threshold=10_000), None, 300),
+        (FoldPolicy(threshold=10_000), None, 400),
         (FoldPolicy(threshold=10_000), "user", 2500),
         (FoldPolicy(preview_tokens=0), None, 0),
         (FoldPolicy(preview_tokens=5000), None, 5000),

@@ -41,7 +41,7 @@ async def test_read_in_full_then_folded() -> None:
     first = await turn(context, 1)
     assert f"1\n{MEDIUM}" == shown(first[1])
 
-    prompts = [await turn(context, number) for number in range(2, 8)]
+    prompts = [await turn(context, number) for number in range(2, 11)]
 
     assert all(
         f"{number}\n{MEDIUM}" == shown(prompt[-1]) for number, prompt in enumerate(prompts, 2)

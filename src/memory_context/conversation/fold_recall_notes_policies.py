@@ -96,7 +96,7 @@ class FoldPolicy:
     threshold: int = DEFAULT_THRESHOLD
     source_thresholds: Mapping[str, int] = field(default_factory=dict[str, int])
     tool_thresholds: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
-    preview_tokens: int = 300
+    preview_tokens: int = 400
     fold: FoldMoment = "at_once"
     read_cap: int = 2500
     page_tokens: int = PAGE_TOKENS

@@ -196,7 +196,7 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
     counter: TokenCounter,
     *,
     threshold: int = 500,
-    preview_tokens: int = 300,
+    preview_tokens: int = 400,
     fold: FoldMoment = "at_once",
     read_cap: int = 2500,
     recall: bool = True,

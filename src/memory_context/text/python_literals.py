@@ -33,6 +33,10 @@ _STRING_OR_MEMBER = re.compile(
 )
 # The beginning of a list, a tuple, a dict, or an object: `Order(`.
 _BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
+# The same, behind fields without a list or an object in them: `meta=None content=[`.
+_BEGINNING_BEHIND_FIELDS = re.compile(
+    rf"\s*+(?P<fields>(?:[a-z_]\w*+=\w*+\s++)*+(?:[a-z_]\w*+=)?+)(?={_BEGINNING.pattern})"
+)
 # Classes in lower case whose single argument is their value. Other such classes have a capital letter, as Decimal has.
 _HOLDERS = ("frozenset", "deque", "mappingproxy")
 _TIMES = {
@@ -96,7 +100,7 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     An object's repr, such as ``Order(id=7, total=Decimal('1.50'))``, becomes a dict of its fields; amounts and times in
     it become texts. No code is run. JSON above 5 MB and a repr above 1 MB are not read.
     """
-    if len(text) > PARSED_AT_MOST or not _may_be_value(text):
+    if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return None
     try:
         return json.loads(text)
@@ -110,21 +114,22 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     return None
 
 
-def _may_be_value(text: str) -> bool:
-    """Return whether `text` begins and ends like a list or an object."""
-    return begins_value(text) and text.endswith(("]", "}", ")"))
+def find_value(text: str) -> tuple[int, bool] | None:
+    """Return where the list or object begins that `text` looks like, in JSON or Python's repr, and whether it is complete.
 
-
-def is_literal(text: str) -> bool:
-    """Return whether `text` looks like a complete list or object, in JSON or Python's repr, up to 1 MB.
-
-    This is a quick check: the text is not parsed.
+    It may be cut off, or stand behind other fields, as in the repr of an MCP result. Return None for other texts, and above
+    1 MB. This is a quick check: the text is not parsed.
     """
-    text = text.strip()
-    if len(text) > REPR_AT_MOST or not _may_be_value(text):
-        return False
-    plain = _with_values_of_members(text)
-    return _has_literals_alone(plain) and _closed(text) == text
+    begin = _BEGINNING_BEHIND_FIELDS.match(text)
+    if not begin or len(text) > REPR_AT_MOST:
+        return None
+    if not _has_literals_alone(_with_values_of_members(text)):
+        return None
+    value = text.strip()
+    closed = _closed(value)
+    if closed or begin["fields"]:
+        return begin.end(), closed == value
+    return None
 
 
 def read_literal(text: str) -> Literal | None:

@@ -38,13 +38,13 @@ too under until up use very was we were what when where which while who whom why
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
 # A name has at least four characters, and among them a digit, one of _/@#, a dot inside, or a capital after a small
 # letter. This sign is looked for in the first 64 characters only, otherwise `a:a:a:…` would take quadratic time. After
-# the name there may be the end of a quoted key, as in JSON; the quote may be escaped.
+# the name there may be the end of a quoted key, as in JSON; the quote may be escaped, or have been (`escapes_in_place`).
 NAME = re.compile(
     r"""
     (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])
     (?=[A-Za-z:-]{0,64}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
     (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{2,}[A-Za-z0-9_\#@])
-    (?P<key>\\*["']\s*:)?
+    (?P<key>[\\\ ]*["']\s*:)?
     """,
     re.VERBOSE,
 )

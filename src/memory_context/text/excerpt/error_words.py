@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 _FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
+# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`.
+_NONE = re.compile(
+    r"""\b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b|\w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*(?:0\b(?!\.)|false|null|none|''|""|\[\])""",
+    re.IGNORECASE,
+)
+
+
+def reports_fault(text: str) -> bool:
+    """Return whether a text reports an error, and not that there is none."""
+    rest = _NONE.sub("", text).lower()
+    return any(fault in rest for fault in FAULTS)
 
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:

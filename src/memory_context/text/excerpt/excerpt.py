@@ -26,6 +26,7 @@ from memory_context.text.excerpt.segments import (
 from memory_context.text.excerpt.segments_within_budget import (
     SegmentPacker,
     price_of,
+    with_more,
 )
 from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
@@ -36,15 +37,25 @@ from memory_context.text.read.paging import fits, truncated
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-READING = Ranking(counts_names=False, plain=0, share=0.5, least=0, fills=True)
+READING = Ranking(counts_names=False, plain=0, share=0.5, least=0, opening=0, fills=True)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
 ENDS = Ranking(
-    counts_names=False, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0
+    counts_names=False,
+    plain=1,
+    asked=0,
+    near=2000,
+    far=0,
+    end=1,
+    near_end=2000,
+    least=0,
+    opening=0,
 )
 WHATEVER = Ranking(least=0)
 
-_BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
+# Not that in a string of a member, after which no sign of JSON stands.
+_BREAK_IN_MEMBER = re.compile(r"""\s*(?:\n|\\+n(?=\s*\\*["'}\]]))\s*""")
+_ONLY_BREAKS = re.compile(r"(?:\s|\\+[nrt])*")
 # A pattern, because slicing the gap between two parts to test it could copy nearly the whole text.
 _NON_SPACE = re.compile(r"\S")
 
@@ -102,7 +113,9 @@ def excerpt(
         """Return the segments that fit the budget best, given a question and a ranking."""
         scores = score(found, question, ranking, known)
         if not ranking.fills:
-            return SegmentPacker(found, scores, ranking, cost).pack(budget)
+            best = SegmentPacker(found, scores, ranking, cost).pack(budget)
+            in_order = range(len(found.segments))
+            return with_more(found, best, in_order, ranking.opening * budget, cost)
         first = min(budget, max(budget // BEST_PART, LEAST_BEST))
         best = SegmentPacker(found, scores, ranking, cost).pack(first)
         scores = score(found, question, replace(ranking, share=0), known)
@@ -221,8 +234,8 @@ def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
         shown_end = run[0].start
         shown = f"{container.path}: " if container.path else f"{GAP} "
         for segment in run:
-            if segment.start != shown_end:
-                shown += f" {GAP} "
+            gap = text[shown_end : segment.start]
+            shown += gap if _ONLY_BREAKS.fullmatch(gap) else f" {GAP} "
             shown += text[segment.start : segment.end]
             shown_end = segment.end
         return shown

@@ -10,12 +10,12 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
+from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
@@ -42,7 +42,7 @@ LEAST_BLOB = 60
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
-VALUE_ENDS = frozenset(("", "\n", "\\"))
+VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
 
@@ -62,6 +62,7 @@ class Ranking:
         asked: What a segment that holds all of the question is worth in addition, even without names.
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
+        opening: If less than this part of the budget is shown, the text's beginning is shown up to there.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
     """
 
@@ -74,7 +75,8 @@ class Ranking:
     near_end: float = 600
     asked: float = 2.0
     share: float = 0.0
-    least: float = 0.03
+    least: float = 0.02
+    opening: float = 0.3
     fills: bool = False
 
 
@@ -113,6 +115,7 @@ def score(
     if ranking.counts_names:
         wanted.update(FAULTS)
     starts = [segment.start for segment in found.segments]
+    found = replace(found, text=found.unescaped())
     held_by = _segments_with(found, starts, wanted)
     near = _kept_by_position(found, ranking)
     names: list[list[str]] = [[] for _ in starts]
@@ -120,11 +123,16 @@ def score(
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, rare_lines(found.text, found.regions))
+        faults = [
+            index
+            for index in places_of_faults(held_by)
+            if index >= 0 and reports_fault(found.shown(index))
+        ]
         outermost = list[int]()
         if len(found.regions) > 1:
             outermost = [0, len(starts) - 1]
         telling = (
-            ("fault", WORTH_OF_FAULT, 2, places_of_faults(held_by)),
+            ("fault", WORTH_OF_FAULT, 2, faults),
             ("rare", ranking.rare, 4, rare),
             ("end", OUTERMOST, 2, outermost),
         )
@@ -185,56 +193,33 @@ def _collect_names(
     known: AbstractSet[str],
 ) -> dict[str, float]:
     """Fill *names* with the names in each segment, and return the worth of each name."""
-    keys = set[str]()
-    fields = set[str]()
-    index = 0
-    last = len(names) - 1
-    for start, end in found.regions:
-        region = found.text[start:end]
-        for match in NAME.finditer(region):
-            name = match[1]
-            if name in known:
-                continue
-            place, name_end = match.span(1)
-            while index < last and found.segments[index].end <= start + place:
-                index += 1
-            names[index].append(name)
-            if match[2]:
-                keys.add(name)
-            elif _is_field(region, place, name_end):
-                fields.add(name)
+    shares = dict[str, float]()
     for index, segment in enumerate(found.segments):
-        if not names[index]:
-            continue
         start = segment.start
         end = segment.end
         # A line of base64 is full of strings that look like rare names.
         if end - start >= LEAST_BLOB and BLOB.fullmatch(found.text, start, end):
-            names[index] = []
-        names[index] = list(dict.fromkeys(names[index]))
-    counts = Counter(chain.from_iterable(names))
-    return _worth_of_names(counts, keys, fields)
-
-
-def _worth_of_names(
-    counts: Mapping[str, int],
-    keys: AbstractSet[str],
-    fields: AbstractSet[str],
-) -> dict[str, float]:
-    """Return the worth of each name, by its kind and by the number of segments that hold it."""
-    worth = dict[str, float]()
-    for name, count in counts.items():
-        if name in keys:
-            share = KEY
-        elif _NUMBER.fullmatch(name):
-            share = NUMBER
-        elif name in fields:
-            share = FIELD
-        else:
+            continue
+        here = dict[str, None]()
+        for match in NAME.finditer(found.text, start, end):
+            name = match["name"]
+            if name in known:
+                continue
             share = 1.0
+            if match["key"]:
+                share = KEY
+            elif _NUMBER.fullmatch(name):
+                share = NUMBER
+            elif _is_field(found.text, *match.span("name")):
+                share = FIELD
+            shares.setdefault(name, share)
+            here[name] = None
+        names[index] = list(here)
+    worth = dict[str, float]()
+    for name, count in Counter(chain.from_iterable(names)).items():
         # Capped at four segments: more repetitions mean nothing more.
         repeated = math.log2(min(count, 4)) / 2
-        worth[name] = (1 + REPEATED * repeated) * share
+        worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
 
 
@@ -247,7 +232,8 @@ def _is_field(text: str, start: int, end: int) -> bool:
         _, _, before_key = text[farthest:start].rpartition("\n")
         return not before_key.strip(" -\t")
     before = text[start - 2 : start]
-    return after[:1] in VALUE_ENDS and before in VALUE_BEGINS
+    is_last = after in VALUE_ENDS or after[:1] in VALUE_ENDS
+    return is_last and before in VALUE_BEGINS
 
 
 def from_both_ends(indexes: Sequence[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 No content is lost between them. A segment may have a parent, without which it is not understood: a row has its header,
 a statement the ``def`` that it is in. Members of JSON belong to a container, the object or list whose path is shown
-before them.
+before them. A long string in them is split as a text of its own: into lines, or into members again.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import TypeAlias
 
 from memory_context.sentences_models_read import GAP
+from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
-from memory_context.text.python_literals import is_literal, parse_literal
+from memory_context.text.python_literals import begins_value, find_value, parse_literal
 from memory_context.text.ranges import Span, joined
 from memory_context.text.rows.ruled_tables import lines_of_names
 
@@ -62,12 +63,21 @@ _DEFINITION = re.compile(
     """,
     re.VERBOSE,
 )
+# What a diff says of one file begins so.
+_OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
-# The tokens of JSON and of a Python repr: whole strings, and the punctuation around members.
+# The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
 _MARK = re.compile(
-    r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
+    r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
+    re.DOTALL,
 )
+# What nearly every result of an MCP tool says beside its texts, and the path of such a text, the values in which have
+# paths of their own (`json_documents`).
+_FRAME = re.compile(
+    r"""["']?(?:_?meta|annotations|type|isError)["']?\s*[:=]\s*(?:null|None|["']text["']|[fF]alse)"""
+)
+_FRAMED_TEXT = re.compile(r"\$(?:\.content)?\[\d+\]\.text")
 
 # Of a member: its step in a JSONPath, its start, its value's start, and its end.
 _Member: TypeAlias = tuple[str, int, int, int]
@@ -111,28 +121,47 @@ class Container:
 
 @dataclass(slots=True)
 class Segmentation:
-    """A text, the regions of it that were split, their segments in order, and the containers of these segments."""
+    """A text, the regions of it that were split, their segments in order, and the containers of these segments.
+
+    Attributes:
+        strings: Of the long strings of JSON or of a repr, where each begins, and its text without escapes, in place.
+    """
 
     text: str
     regions: list[Span]
     segments: list[Segment] = field(default_factory=list[Segment])
     containers: list[Container] = field(default_factory=lambda: [Container()])
+    strings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     def shown(self, index: int) -> str:
         """Return a segment as it stands in the text."""
         segment = self.segments[index]
         return self.text[segment.start : segment.end]
 
+    def unescaped(self) -> str:
+        """Return the text with its long strings as they read, every character where it stands in the text."""
+        parts = list[str]()
+        end = 0
+        for start, plain in self.strings:
+            parts += self.text[end:start], plain
+            end = start + len(plain)
+        return "".join([*parts, self.text[end:]])
 
-def split(text: str) -> Segmentation:
-    """Split `text`, in time linear in its length; JSON and a Python repr are split along their members."""
+
+def split(text: str, root: str = "$") -> Segmentation:
+    """Split `text`, in time linear in its length; JSON and a Python repr are split along their members.
+
+    Their paths begin with *root*, or with ``…`` if the text is not all of the value, so that no path could be followed.
+    """
     found = Segmentation(text, [(0, len(text))])
-    if is_literal(text):
-        _split_container(found, _skip_space(text, 0), "$", 0)
+    value = find_value(text)
+    if value:
+        start, is_complete = value
+        _split_container(found, start, root if is_complete else GAP, 0)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
-        _split_container(found, start, f"$[{index}]", 0)
+        _split_container(found, start, f"{root}[{index}]", 0)
     if not records:
         _split_text(found, 0, len(text), 0)
     return found
@@ -204,14 +233,40 @@ def _split_container(
         length = end - value
         # The quotes are left out, so that the segments are slices of the string's text.
         if text[value] in "\"'" and length > LONG_STRING:
-            own_number = len(found.containers)
-            found.containers.append(Container("text", path + step))
-            _split_text(found, value + 1, end - 1, own_number)
-        elif length > LONG_VALUE and depth < DEEPEST and text[end - 1] in "}])":
+            is_closed = text[end - 1] == text[value]
+            _split_string(found, value + 1, end - is_closed, path + step)
+        elif (
+            length > LONG_VALUE
+            and depth < DEEPEST
+            and begins_value(text[value : value + LONG_VALUE])
+        ):
             _split_container(found, value, path + step, depth + 1, end)
-        else:
+        elif not _FRAME.fullmatch(text, begin, end):
             _add_member(found.segments, begin, end, number)
     found.containers[number] = Container("object" if is_object else "array", path, size)
+
+
+def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
+    """Split what a long string says, as a text of its own; its segments are shown with their escapes."""
+    raw = found.text[start:end]
+    plain = unescaped_in_place(raw)
+    inner = split(plain, "$" if _FRAMED_TEXT.fullmatch(path) else GAP)
+    first_container = len(found.containers)
+    first_segment = len(found.segments)
+    for one in inner.segments:
+        shown = plain[one.start : one.end]
+        begin = one.end - len(shown.lstrip(" "))
+        found.segments.append(
+            Segment(
+                start + start_of_escape(raw, begin),
+                start + max(begin, one.start + len(shown.rstrip(" "))),
+                first_container + one.container,
+                None if one.parent is None else first_segment + one.parent,
+                one.members,
+            )
+        )
+    found.containers += [replace(inner.containers[0], path=path), *inner.containers[1:]]
+    found.strings.append((start, inner.unescaped()))
 
 
 def _add_member(segments: list[Segment], begin: int, end: int, container: int) -> None:
@@ -251,6 +306,11 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
             value = _skip_space(text, match.end())
         else:
             depth += (mark in "([{") - (mark in ")]}")
+    # The text ends before the container does.
+    cut = text[begin:stop].rstrip()
+    if cut:
+        step = _step(text[begin:value]) if value > begin else f"[{index}]"
+        yield step, begin, value, begin + len(cut)
 
 
 def _step(key: str) -> str:
@@ -260,7 +320,8 @@ def _step(key: str) -> str:
         key: The key as it stands before its value, with its quotes and the sign after it.
     """
     key = key.rstrip(" \t\r\n:=")
-    name = key.strip("'\"")
+    # What was an escape before a closing quote is a space.
+    name = key.strip("'\" ")
     if "\\" in key and key.startswith('"'):
         with suppress(ValueError):  # a repr may have other escapes than JSON
             name = json.loads(key)
@@ -316,6 +377,9 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
     # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
+    if text.startswith(_OF_A_FILE, begin):
+        scopes[:] = [(-1, index)]
+        return None
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     parent = scopes[-1][1] if scopes else None
@@ -371,7 +435,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     if stop == begin:
         # Blank lines go with the text above them; thousands are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
-    if last - first >= SHORT or stop - first > LONG_LINE:
+    if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):
         return False
     if text.endswith("\n", first, last):
         return False
