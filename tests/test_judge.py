@@ -701,7 +701,9 @@ def test_a_name_brings_every_record_of_a_list_that_holds_it(question: str) -> No
 def test_a_capitalised_word_needs_something_else_of_the_message_beside_it() -> None:
     """Many a text mentions somebody who is called the same."""
     text = "We met early.\n\nYesterday Marcel repaired the pump.\n\nNothing else happened."
-    asked = "Please write to Marcel about the {}, which we want to discuss with everybody next week."
+    asked = (
+        "Please write to Marcel about the {}, which we want to discuss with everybody next week."
+    )
     assert ["Yesterday Marcel repaired the pump."] == _shown(asked.format("pump"), text)
     assert [] == _shown(asked.format("holidays"), text)
 
