@@ -242,9 +242,8 @@ class ContextAssembler:
             # The memory written last, the first one, the last but one, and so on.
             kept = chain.from_iterable(zip(by_age[: -ends - 1 : -1], by_age[:ends], strict=True))
             for position, item in enumerate(kept):
-                positions.setdefault(
-                    item.id, position
-                )  # with few memories the first are the last, too
+                # With few memories the first are the last, too.
+                positions.setdefault(item.id, position)
         for item in distinct.values():
             relevance = 0.0
             if item.match and best > 0:

@@ -291,8 +291,8 @@ class _SessionsInStore:
             else:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
-        # Milliseconds, so that no number comes again after `clear`: a reference to a deleted turn says so for good.
-        number = time_ns() // 1_000_000
+        # Microseconds, so that no number comes again after `clear`: a reference to a deleted turn says so for good.
+        number = time_ns() // 1_000
         for newest in self._newest(session, limit=1):
             number = max(number, int(newest.memory_key.rpartition("_")[2]) + 1)
         while True:  # another writer may have taken the number; one of them gets it, so this ends

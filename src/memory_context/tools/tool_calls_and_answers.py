@@ -162,4 +162,4 @@ def problem_with(error: ValidationError) -> str:
 
 def _argument(path: tuple[int | str, ...]) -> str:
     # What follows in the path are pydantic's names of types.
-    return str(*path[:1]) or "arguments"
+    return str(path[0]) if path else "arguments"

@@ -53,7 +53,7 @@ class Opening(BaseModel):
 class JudgeAnswer(BaseModel):
     """The model's answer. The schema for structured output requires every field; an answer in plain text may omit some."""
 
-    model_config = ConfigDict(json_schema_extra=_strict)
+    model_config = ConfigDict(json_schema_extra=_strict, coerce_numbers_to_str=True)
 
     intent: Literal["concrete", "ambiguous"] = "concrete"
     expand: list[Opening] = Field(default_factory=list[Opening])
