@@ -65,7 +65,7 @@ def ruled_table(text: str) -> TextTable | None:
     if len(above) == len(tried):
         return None
     rule, *after = head[len(above) :]
-    is_frame = rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
+    is_frame = _begins_frame(rule)
     below = len(above) + 1
     line_above = above[-1] if above else ""
     if line_above.strip() and not is_frame:
@@ -93,15 +93,22 @@ def ruled_table(text: str) -> TextTable | None:
 
 
 def lines_of_names(head: Sequence[str]) -> int:
-    """Return how many of the first lines of a text hold the names of a ruled table and the rules around them.
+    """Return how many of the first lines of a text hold the names of a ruled table and what is above these; 0 without any.
 
-    The names are in the first line, or in a frame, perhaps with types below them. It is 0 if they are not there.
+    The names are above the first rule, or in the frame that it begins, perhaps with types below them.
     """
     rules = [place for place, line in enumerate(head) if _is_rule_of_columns(line)]
-    if rules[:1] == [1] and head[0].strip():
-        return 2
-    is_framed = len(rules) > 1 and rules[0] == 0 and 1 < rules[1] <= LINES_OF_NAMES
+    if not rules or rules[0] >= LINES_TRIED:
+        return 0
+    first = rules[0]
+    if first and head[first - 1].strip() and not _begins_frame(head[first]):
+        return first + 1
+    is_framed = len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES
     return rules[1] + 1 if is_framed else 0
+
+
+def _begins_frame(rule: str) -> bool:
+    return rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
 
 
 def _is_rule_of_columns(line: str) -> bool:

@@ -134,20 +134,21 @@ def _is_blank(row: Row) -> bool:
     return not any(map(str.strip, row))
 
 
-def begins_with_names(head: str) -> bool:
-    """Return whether the beginning of a text is a line of names above lines with as many cells.
+def named_columns(head: str) -> tuple[str, ...]:
+    """Return the names in the first line of a text, above lines with as many cells; empty if it holds none.
 
     The cells may be times and levels, so that the lines look like those of a log. But a log may have one comma in each line,
     before its milliseconds.
     """
     table = separated_table(head)
     if table is None:
-        return False
+        return ()
     last_cells = [str(row[-1] or "") for row in islice(table.rows(), LINES_TRIED)]
     if len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells)):
-        return False
+        return ()
     first = head.partition("\n")[0]
-    return all(name in first for name in table.columns)
+    # The first column may have no name, as that of row numbers.
+    return table.columns if table.columns[-1] in first else ()
 
 
 def table_between_bars(text: str) -> TextTable | None:
