@@ -20,7 +20,7 @@ from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
-from memory_context.text.python_literals import is_literal, parse_literal
+from memory_context.text.python_literals import parse_literal, start_of_value
 from memory_context.text.ranges import Span, joined
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 
@@ -124,8 +124,11 @@ class Segmentation:
 def split(text: str) -> Segmentation:
     """Split `text`, in time linear in its length; JSON and a Python repr are split along their members."""
     found = Segmentation(text, [(0, len(text))])
-    if is_literal(text):
-        _split_container(found, _skip_space(text, 0), "$", 0)
+    start = start_of_value(text)
+    if start is not None:
+        if start:
+            _split_text(found, 0, start - 1, 0)
+        _split_container(found, _skip_space(text, start), "$", 0)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):

@@ -27,12 +27,15 @@ from memory_context.text.rows.rows_under_columns import (
 )
 
 LINES_TRIED = 50
+BEGINNING = 4_000
 LEAST_EVEN = 0.9
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_CELLS = 2
 LEAST_BARS = 2
+# The comma in `12,345`, which is none between cells.
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
 # Not a word with a number behind it, which may end a sentence.
@@ -59,7 +62,12 @@ def separated_table(text: str) -> TextTable | None:
 
     for delimiter in sorted(heads, key=rank):
         head = heads[delimiter]
-        if _are_rows(head, delimiter) and not _are_sentences(text, head, delimiter):
+        is_grouped = delimiter == "," and "," not in _GROUPED.sub("", text[:BEGINNING])
+        if (
+            not is_grouped
+            and _are_rows(head, delimiter)
+            and not _are_sentences(text, head, delimiter)
+        ):
             return _table_of(text, delimiter, head)
     return None
 
