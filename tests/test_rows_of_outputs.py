@@ -912,11 +912,10 @@ def test_toml_that_is_not_valid() -> None:
 
 
 _WIDE = "".join(
-    f"-[ RECORD {n} ]-----\nid   | {n}\nname | web{n}\nnote | {n % 2 or str()}\n" for n in (1, 2, 3)
+    f"-[ RECORD {n} ]-----\nid   | {n}\nname | web{n}\nnote | {n % 2 or ''}\n" for n in (1, 2, 3)
 )
-_SPEAKERS = "".join(
-    f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Ann", "Bo", "Cy") * 5)
-)
+_SPEAKERS = "".join(f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Bo", "Cy", "Bo") * 5))
+_TABLES = " id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n\n {other} | name\n----+------\n  3 | cy\n(1 row)\n"
 _RESPONSE = """\
 HTTP/2 200
 date: Fri, 20 Nov 2026
@@ -932,11 +931,13 @@ content-type: application/json
         (_WIDE, ("heading", "id", "name", "note"), 3),
         (_SPEAKERS, ("line", "text"), 20),
         (_RESPONSE, ("id", "total"), 2),
+        (_TABLES.format(other="id"), ("id", "name"), 3),
+        (_TABLES.format(other="no"), ("line", "text"), 10),
         ("Sales of Lyon  1,250  2,300\nSales of Kiel  9,125  7,100\n" * 3, ("line", "text"), 6),
     ],
 )
 def test_more_outputs(text: str, columns: tuple[str, ...], count: int) -> None:
-    """Wide rows of psql and the body of an HTTP response have rows; speakers and grouped numbers are no columns."""
+    """Wide rows, JSON below headers and equal tables have rows; speakers, grouped numbers and different tables have none."""
     table = table_of(text)
     assert table.columns == columns
     assert len(list(table.rows())) == count

@@ -14,7 +14,7 @@ from memory_context.text.rows.names_in_first_row import is_number
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.rows.ruled_tables import is_no_single_table, ruled_table
+from memory_context.text.rows.ruled_tables import is_no_single_table, joined_tables, ruled_table
 from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
@@ -29,9 +29,10 @@ def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
     found = _ruled(sample) or _separated(sample) or _in_columns(sample)
     # Looked at last, because the whole text is searched for it.
-    if found is None or is_no_single_table(sample.text):
-        return None
-    return found
+    if found is None or not is_no_single_table(sample.text):
+        return found
+    tables = joined_tables(sample.text)
+    return _described(tables, tables.name.removeprefix("the ")) if tables else None
 
 
 def _ruled(sample: Sample) -> Description | None:

@@ -17,7 +17,12 @@ from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
-from memory_context.text.rows.ruled_tables import is_no_single_table, markdown_table, ruled_table
+from memory_context.text.rows.ruled_tables import (
+    is_no_single_table,
+    joined_tables,
+    markdown_table,
+    ruled_table,
+)
 from memory_context.text.rows.separated_values import (
     answer_table,
     separated_table,
@@ -84,7 +89,7 @@ def _of_other_text(text: str) -> TextTable | None:
         case Kind.YAML:
             return configuration_table(text)
         case _ if is_no_single_table(text):
-            return None
+            return joined_tables(text)
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
             return (
                 markdown_table(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 
-from memory_context.text.lines import line_end, line_start, lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -35,8 +35,7 @@ _RULE_OF_COLUMNS = re.compile(
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
-# What the line of hyphens begins with, below another line.
-_MAY_BE_RULE = re.compile(r"(?<=\n)[ \t]*+\|?[ \t]*+:?-")
+_MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
 _DOTS = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
 _LEFT_OUT = re.compile(
@@ -116,8 +115,8 @@ def _is_rule_of_columns(line: str) -> bool:
 
 
 def is_no_single_table(text: str) -> bool:
-    """Return whether a text holds several Markdown tables, or a row between bars with dots in the place of other rows."""
-    tables = list(islice(_markdown_rules(text), 2))
+    """Return whether a text holds several tables with rules, or a row between bars with dots in the place of other rows."""
+    tables = list(islice(_tables(text), 2))
     if len(tables) > 1:
         return True
     # Most texts have no dots, and need not be searched line by line.
@@ -125,20 +124,30 @@ def is_no_single_table(text: str) -> bool:
     return has_dots and _LEFT_OUT.search(text) is not None
 
 
-def _markdown_rules(text: str) -> Iterator[int]:
-    """Yield the place of the line of hyphens of each Markdown table: the second of the lines with bars."""
-    if "|" not in text:
-        return
-    for match in _MAY_BE_RULE.finditer(text):
-        start = match.start()
-        names = line_start(text, start - 1)
-        before = line_start(text, max(0, names - 1))
-        if "|" not in text[names:start]:
-            continue
-        if "|" in text[before:names]:
-            continue
-        if DELIMITER_ROW.fullmatch(text, start, line_end(text, start)):
-            yield start
+def joined_tables(text: str) -> TextTable | None:
+    """Return the rows of all tables that a text consists of; None if their columns differ, or anything else is in it."""
+    if _LEFT_OUT.search(text):
+        return None
+    tables = list[TextTable]()
+    for block in filter(str.strip, text.split("\n\n")):
+        begins_table = any(map(_is_rule_of_columns, block.strip("\n").split("\n", 2)[:2]))
+        table = ruled_table(block) if begins_table else None
+        if table is None or table.columns != (tables or [table])[0].columns:
+            return None
+        tables.append(table)
+
+    def rows() -> Iterator[Row]:
+        for table in tables:
+            yield from table.rows()
+
+    return TextTable(tables[0].columns, rows, f"the {len(tables)} tables")
+
+
+def _tables(text: str) -> Iterator[str]:
+    """Yield each block between blank lines that begins with the names of a table with rules."""
+    for block in text.split("\n\n"):
+        if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
+            yield block
 
 
 def _is_no_rule(line: str) -> bool:
