@@ -916,6 +916,8 @@ _WIDE = "".join(
 )
 _SPEAKERS = "".join(f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Bo", "Cy", "Bo") * 5))
 _TABLES = " id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n\n {other} | name\n----+------\n  3 | cy\n(1 row)\n"
+_TOP = "up 12 days, load 4.08\n\n  PID  USER   %CPU\n    1  root    0.1\n   17  ann    99.0\n   20  bo      0.0\n"
+_RST = "====  ====\nid    name\n====  ====\n1     ann\n2     ben\n====  ====\n"
 _RESPONSE = """\
 HTTP/2 200
 date: Fri, 20 Nov 2026
@@ -931,13 +933,15 @@ content-type: application/json
         (_WIDE, ("heading", "id", "name", "note"), 3),
         (_SPEAKERS, ("line", "text"), 20),
         (_RESPONSE, ("id", "total"), 2),
+        (_TOP, ("PID", "USER", "%CPU"), 3),
+        (_RST, ("id", "name"), 2),
         (_TABLES.format(other="id"), ("id", "name"), 3),
         (_TABLES.format(other="no"), ("line", "text"), 10),
         ("Sales of Lyon  1,250  2,300\nSales of Kiel  9,125  7,100\n" * 3, ("line", "text"), 6),
     ],
 )
 def test_more_outputs(text: str, columns: tuple[str, ...], count: int) -> None:
-    """Wide rows, JSON below headers and equal tables have rows; speakers, grouped numbers and different tables have none."""
+    """Wide rows, what is below headers, equal tables have rows; speakers, grouped numbers and different tables have none."""
     table = table_of(text)
     assert table.columns == columns
     assert len(list(table.rows())) == count

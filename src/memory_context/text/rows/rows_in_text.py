@@ -15,6 +15,7 @@ from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
+from memory_context.text.rows.names_above_rows import blocks_with_names
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (
@@ -26,7 +27,6 @@ from memory_context.text.rows.ruled_tables import (
 from memory_context.text.rows.separated_values import (
     answer_table,
     separated_table,
-    table_between_bars,
 )
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 
@@ -96,10 +96,24 @@ def _of_other_text(text: str) -> TextTable | None:
                 or ruled_table(text)
                 or separated_table(text)
                 or command_table(text)
-                or table_between_bars(text)
+                or _of_block(text)
             )
         case _:
             return markdown_table(text)
+
+
+def _of_block(text: str) -> TextTable | None:
+    """Return the rows of the only block with names of columns, as below a summary, if it is most of a text; else None."""
+    blocks = list(blocks_with_names(text, 0, len(text)))
+    if len(blocks) != 1:
+        return None
+    start, _, stop = blocks[0]
+    block = text[start:stop]
+    # The other lines must be no rows, and not too many.
+    others = [line for line in lines_of(text[:start] + text[stop:]) if line.strip()]
+    if len(others) > block.count("\n") + 1 or any("|" in block and "|" in line for line in others):
+        return None
+    return ruled_table(block) or separated_table(block) or command_table(block)
 
 
 def _of_objects(text: str) -> TextTable | None:

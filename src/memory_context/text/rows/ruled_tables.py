@@ -31,6 +31,7 @@ _RULE = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-�
 _RULE_OF_COLUMNS = re.compile(
     r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})+[ |:+┌-╋║-╰]*"
 )
+_UNDERLINE = re.compile(r"\s*([-=─━═])\1+\s*")
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
@@ -60,7 +61,7 @@ def ruled_table(text: str) -> TextTable | None:
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
     tried = head[:LINES_TRIED]
-    above = list(takewhile(_is_no_rule, tried))
+    above = list(takewhile(lambda line: _is_no_rule(line) or _UNDERLINE.fullmatch(line), tried))
     if len(above) == len(tried):
         return None
     rule, *after = head[len(above) :]
@@ -71,7 +72,7 @@ def ruled_table(text: str) -> TextTable | None:
         names = line_above
     elif after:
         names = after[0]
-        below += 1
+        below += 1 + any(map(_is_rule_of_columns, after[1:2]))
     else:
         return None
     if is_frame:
@@ -241,7 +242,7 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
     def rows() -> Iterator[Row]:
         """Yield the rows up to the end of the table."""
         for line in islice(lines_of(text), below, None):
-            if not line.strip() or _FOOT.fullmatch(line):
+            if not line.strip() or _FOOT.fullmatch(line) or _is_rule_of_columns(line):
                 return
             cells = sliced(line, starts)
             yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])

@@ -33,7 +33,6 @@ DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_CELLS = 2
-LEAST_BARS = 2
 # The comma in `12,345`, which is none between cells.
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
@@ -157,22 +156,6 @@ def named_columns(head: str) -> tuple[str, ...]:
     first = head.partition("\n")[0]
     # The first column may have no name, as that of row numbers.
     return table.columns if table.columns[-1] in first else ()
-
-
-def table_between_bars(text: str) -> TextTable | None:
-    """Return the one table within a text, whose lines have equally many bars; None if other lines have bars, too."""
-    blocks = list[Row]()
-    for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
-        if bars:
-            blocks.append(list(lines))
-    if len(blocks) != 1:
-        return None
-    [block] = blocks
-    if len(block) < LEAST_LINES:
-        return None
-    if block[0].count("|") < LEAST_BARS:
-        return None
-    return separated_table("\n".join(block))
 
 
 def _are_rows(rows: list[Row], delimiter: str) -> bool:
