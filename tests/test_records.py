@@ -532,3 +532,24 @@ def test_rows_of_a_table_pay_for_its_names_once() -> None:
     """As many rows come as fit below names that are shown once."""
     rows = [record_at(PSQL, PSQL.index(name), PSQL.index(name) + 3) for name in SERVICES[:4]]
     assert show_records(PSQL, rows, 200, len).text.count("\n") >= 5
+
+
+_DESCRIBED = """\
+  Table "public.{name}"
+ Column | Type
+--------+-----
+ id     | int
+ at{n}   | date
+Indexes:
+    "{name}_pk" btree (id)
+
+"""
+
+
+def test_a_short_table_below_a_title_comes_whole() -> None:
+    """What psql tells of a table is one record, whichever of its rows is asked for, also by the title."""
+    for wanted in ("public.redis", "at3"):
+        found = _shown(_of_each(_DESCRIBED), wanted)
+        assert found.count("Table") == 1
+        assert "at3   | date" in found
+        assert "redis_pk" in found

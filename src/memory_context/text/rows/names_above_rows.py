@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.ranges import Span
 from memory_context.text.rows.command_columns import LEAST_COLUMNS, certain_columns
-from memory_context.text.rows.ruled_tables import lines_of_names
+from memory_context.text.rows.ruled_tables import begins_ruled, lines_of_names
 from memory_context.text.rows.separated_values import named_columns
 
 # So much of the beginning of a block shows whether it is a table.
@@ -27,11 +28,19 @@ _MAY_HOLD_NAMES = re.compile(r"  |[\t,;|]|[-=─━═]{2}")
 
 
 def names_above(text: str, place: int) -> Span | None:
-    """Return the names with which the block around a place begins; None if it does not begin with any."""
+    """Return the names with which the block around a place begins; None if it does not begin with any.
+
+    A short table below a title, as psql describes one of several tables, is taken for a paragraph: it is read as a whole.
+    """
     above = text.rfind(BLANK_LINE, 0, place)
     start = above + len(BLANK_LINE) if above >= 0 else 0
     stop = end_of_names(text, start, len(text))
-    return (start, stop) if stop else None
+    if not stop:
+        return None
+    end = text.find(BLANK_LINE, stop, start + LONGEST_RECORD)
+    names = text[start:stop]
+    is_titled = "\n" in names and not begins_ruled(names)
+    return None if end > 0 and is_titled else (start, stop)
 
 
 def blocks_with_names(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:

@@ -131,8 +131,7 @@ def joined_tables(text: str) -> TextTable | None:
         return None
     tables = list[TextTable]()
     for block in filter(str.strip, text.split("\n\n")):
-        begins_table = any(map(_is_rule_of_columns, block.strip("\n").split("\n", 2)[:2]))
-        table = ruled_table(block) if begins_table else None
+        table = ruled_table(block) if begins_ruled(block.strip("\n")) else None
         if table is None or table.columns != (tables or [table])[0].columns:
             return None
         tables.append(table)
@@ -142,6 +141,11 @@ def joined_tables(text: str) -> TextTable | None:
             yield from table.rows()
 
     return TextTable(tables[0].columns, rows, f"the {len(tables)} tables")
+
+
+def begins_ruled(block: str) -> bool:
+    """Return whether a rule of columns is in the first or the second line: nothing but the names is above them."""
+    return any(map(_is_rule_of_columns, block.split("\n", 2)[:2]))
 
 
 def _tables(text: str) -> Iterator[str]:
