@@ -24,7 +24,7 @@ BLANK_LINE = "\n\n"
 # Names are so near to the beginning of their block.
 NEAR = 400
 # Without gaps, separators and rules there are no columns.
-_MAY_HOLD_NAMES = re.compile(r"  |[\t,;|]|[-=─━═]{2}")
+_MAY_HOLD_NAMES = re.compile(r"  |[\t,;|│]|[-=─━═]{2}")
 
 
 def names_above(text: str, place: int) -> Span | None:
@@ -71,7 +71,8 @@ def _length_of_names(beginning: str) -> int:
     if len(lines) < LEAST_LINES:
         return 0
     names = lines_of_names(lines)
-    block = "\n".join(lines)
+    # A drawn table may have a bar at either end and no rule.
+    block = "\n".join(line.replace("│", "|").strip("|") for line in lines)
     # With two columns, prose that has one comma in every line would look like a table.
     if not names and (len(named_columns(block)) >= LEAST_COLUMNS or certain_columns(block)):
         names = 1

@@ -15,7 +15,7 @@ from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
-from memory_context.text.rows.names_above_rows import blocks_with_names
+from memory_context.text.rows.names_above_rows import BLANK_LINE, blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (
@@ -103,15 +103,14 @@ def _of_other_text(text: str) -> TextTable | None:
 
 
 def _of_block(text: str) -> TextTable | None:
-    """Return the rows of the only block with names of columns, as below a summary, if it is most of a text; else None."""
-    blocks = list(blocks_with_names(text, 0, len(text)))
-    if len(blocks) != 1:
-        return None
-    start, _, stop = blocks[0]
-    block = text[start:stop]
+    """Return the rows of the longest block, as below a summary, if it alone has names and is most of a text; else None."""
+    block = max(text.split(BLANK_LINE), key=len)
     # The other lines must be no rows, and not too many.
-    others = [line for line in lines_of(text[:start] + text[stop:]) if line.strip()]
-    if len(others) > block.count("\n") + 1 or any("|" in block and "|" in line for line in others):
+    others = text.replace(block, "", 1)
+    filled = sum(1 for line in lines_of(others) if line.strip())
+    if filled > block.count("\n") + 1 or ("|" in block and "|" in others):
+        return None
+    if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
         return None
     return ruled_table(block) or separated_table(block) or command_table(block)
 
