@@ -323,7 +323,9 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing pauses after a slow failure, and no database is given up soon: on a machine with much to do any is slow."""
     monkeypatch.setattr("memory_context.runtime.circuit_breaker.SLOW_FAILURE", 3600)
     monkeypatch.setattr("memory_context.stores.sql.file_watch.WAIT_SECONDS", 60)
-    monkeypatch.setattr("memory_context.stores.sql.index.embedding_worker.QUERY_SECONDS", 60)
+    monkeypatch.setattr(
+        "memory_context.stores.sql.index.embedding_of_chunks_and_questions.QUERY_SECONDS", 60
+    )
     monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 60)
     monkeypatch.setattr(engine_setup, "BUSY_MILLISECONDS", 60_000)
     pragmas = engine_setup._SQLITE_PRAGMAS  # noqa: SLF001 - they are read when a file is opened

@@ -35,7 +35,7 @@ from memory_context import (
     SQLAlchemyStore,
 )
 from memory_context.agent_framework import MemoryContextProvider, file_tools
-from memory_context.agent_framework.provider import OWNER
+from memory_context.agent_framework.context_provider import OWNER
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG

@@ -21,8 +21,7 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
 from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
-from memory_context.conversation.ask_a_users_memories import MemoryReader
-from memory_context.conversation.ask_texts import (
+from memory_context.conversation.answer_from_parts_of_texts import (
     AskLimits,
     Quotation,
     TextPart,
@@ -32,6 +31,7 @@ from memory_context.conversation.ask_texts import (
     reading_plan,
     worth_reading,
 )
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs
@@ -260,8 +260,9 @@ def test_what_no_model_reads(memory: MemoryManager) -> None:
     for keys, question in ((["password"], "What?"), (["picture"], "What?"), (["meeting"], " ")):
         with pytest.raises(InvalidArgumentError):
             reader.ask(keys, question)
-    with pytest.raises(InvalidArgumentError, match="10 memories at most"):
-        reader.ask([f"key{n}" for n in range(11)], "What?")
+    for keys in ([f"key{n}" for n in range(11)], []):
+        with pytest.raises(InvalidArgumentError, match=f"1 to 10 memories, not {len(keys)}"):
+            reader.ask(keys, "What?")
     with pytest.raises(MemoryToolError, match="no memory with the key"):
         ASKING.answer(reader, AskArgs(key="nothing", question="What?"), 500)
 
@@ -281,6 +282,15 @@ def test_answer_for_a_model(memory: MemoryManager) -> None:
     assert ("reading", ("meeting",), 10) == (decision.judge, decision.opened, decision.tokens)
     told = ASKING.answer(MemoryReader(memory, Reading("x y z")), args, 500).text
     assert "Nothing on that was found" in told
+    assert answer.text.startswith(reader.ask("meeting", args.question).text)
+
+
+def test_a_model_that_never_answers_found_not_nothing(memory: MemoryManager) -> None:
+    """Where no part was read, the tool does not say that nothing was found, but that the light model failed."""
+    reader = MemoryReader(memory, Reading(act=lambda _: "I would rather not."))
+    told = ASKING.answer(reader, AskArgs(key="meeting", question="Which item?"), 500).text
+    assert "The light model gave no answer" in told
+    assert "Nothing" not in told
 
 
 @pytest.mark.long

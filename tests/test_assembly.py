@@ -242,6 +242,27 @@ def test_preferences_without_a_tier(manager: MemoryManager) -> None:
     assert "output" not in text
 
 
+def test_preferences_without_a_tier_are_ranked_and_kept(manager: MemoryManager) -> None:
+    """A preference without a tier that the task speaks of goes in first, and the first and last written are kept."""
+    keys = [
+        manager.store(f"Likes sort {number} of cheese.", type="user_preference")
+        for number in range(130)
+    ]
+    needed = manager.store("Zebras have green stripes.", None, "user_preference", importance=0.4)
+    keys += [
+        manager.store(f"Likes sort {number} of tea.", type="user_preference")
+        for number in range(130)
+    ]
+    assembler = ContextAssembler(manager)
+
+    ranked = assembler.build("Draw a zebra with stripes", 200)
+    ends = assembler.build("Draw a zebra with stripes", 200, head_tail=1)
+
+    assert needed == ranked.items[0].memory_key
+    shown = [item.memory_key for item in ends.items]
+    assert [keys[0], needed, keys[-1]] == [shown[0], shown[1], shown[-1]]
+
+
 def test_a_tier_that_there_is_not(manager: MemoryManager) -> None:
     """A misspelt tier in an allocation is an error: it would look like a tier without memories."""
     with pytest.raises(InvalidTierError, match="there is no tier 'projcet'; there are global"):

@@ -40,7 +40,7 @@ from memory_context import (
 )
 from memory_context.conversation.message import Message, as_lines, from_lines
 from memory_context.conversation.message_groups import groups
-from memory_context.conversation.recall.relevant_turns import best_turns
+from memory_context.conversation.recall.turns_meant import best_turns
 from memory_context.testing import check_prompt
 from messages import (
     LOG,

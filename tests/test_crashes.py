@@ -25,12 +25,12 @@ import pytest
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
 from memory_context.memory.backup_files import backup_database
-from memory_context.memory.doctor_checks import CheckStatus, examined
+from memory_context.memory.doctor_checks_and_advice import CheckStatus, examined
 from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.model.item import hash_content, now
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.encryption_keys import KEYS_VARIABLE
-from memory_context.stores.sql import database_diagnosis
+from memory_context.stores.sql import doctor_looks_into_a_database
 
 pytestmark = pytest.mark.long
 
@@ -178,7 +178,7 @@ def check_index(url: str) -> None:
     """The index holds what is stored or waits for it, and nothing else."""
     with cast("SQLAlchemyStore", as_store(url)) as store:
         store.database.read_format()  # how its words are hidden, if they are
-        faults = store.database.run_as_it_is(database_diagnosis.faults)
+        faults = store.database.run_as_it_is(doctor_looks_into_a_database.faults)
         assert not any(faults.values()), faults
 
 

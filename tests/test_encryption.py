@@ -36,7 +36,7 @@ from memory_context.exceptions import (
 from memory_context.memory.copy_export_import import copy_memories, export_memories, import_memories
 from memory_context.model.item import hash_content
 from memory_context.stores import Encrypted, FileStore, SQLAlchemyStore, as_store
-from memory_context.stores.sql.restore_records import differences
+from memory_context.stores.sql.restore_imported_records import differences
 from memory_context.testing import ScriptedChatClient
 from memory_context.testing.sample_memories import ANN, BOB, memory
 from messages import LOG, call, results

@@ -37,7 +37,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.memory.doctor_checks import CheckStatus, examined
+from memory_context.memory.doctor_checks_and_advice import CheckStatus, examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
@@ -51,7 +51,7 @@ from memory_context.stores.sql import (
     urls,
 )
 from memory_context.stores.sql.index import indexing, keyword_index
-from memory_context.stores.sql.restore_records import insert_records
+from memory_context.stores.sql.restore_imported_records import insert_records
 from memory_context.stores.sql.schema import memories, owners, passages
 from patient import PATIENT
 

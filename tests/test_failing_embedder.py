@@ -11,7 +11,7 @@ from autogen_core import CancellationToken
 from for_each import for_each
 from memory_context import MemoryContext, SQLAlchemyStore
 from memory_context.exceptions import StoreError
-from memory_context.stores.sql.index import embedding_worker
+from memory_context.stores.sql.index import embedding_of_chunks_and_questions
 
 
 class Embedder:
@@ -54,8 +54,8 @@ async def test_an_embedder_that_fails(
 
     Nor does it keep the store from being closed.
     """
-    monkeypatch.setattr(embedding_worker, "QUERY_SECONDS", 0.2)
-    monkeypatch.setattr(embedding_worker, "EXIT_SECONDS", 0.2)
+    monkeypatch.setattr(embedding_of_chunks_and_questions, "QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(embedding_of_chunks_and_questions, "EXIT_SECONDS", 0.2)
     hung.clear()
     embedder = Embedder()
     with SQLAlchemyStore("sqlite://", embedder=embedder) as store:

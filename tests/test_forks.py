@@ -92,8 +92,8 @@ assert 0 == code
 _EMBEDDER = """
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
-from memory_context.stores.sql.index import embedding_worker
-embedding_worker.QUERY_SECONDS = 60
+from memory_context.stores.sql.index import embedding_of_chunks_and_questions
+embedding_of_chunks_and_questions.QUERY_SECONDS = 60
 begun, goes_on = threading.Event(), threading.Event()
 parent = os.getpid()
 def embed(texts):

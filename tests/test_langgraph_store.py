@@ -58,7 +58,7 @@ from memory_context.model.category import check_category
 from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.scope import Scope
 from memory_context.stores import Codec, Compressed, Encrypted, MemoryStore
-from memory_context.stores.sql.index import embedding_worker
+from memory_context.stores.sql.index import embedding_of_chunks_and_questions
 from memory_context.text.redact import Redactor
 
 LABELS = st.sampled_from(["users", "ann@example", "notes", "a b", "ü"])
@@ -622,7 +622,7 @@ def test_an_index_whose_embedder_fails() -> None:
 
 def test_an_index_whose_embedder_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever puts an item is told after a while, and the item is stored."""
-    monkeypatch.setattr(embedding_worker, "CHOSEN_SECONDS", 0.2)
+    monkeypatch.setattr(embedding_of_chunks_and_questions, "CHOSEN_SECONDS", 0.2)
     goes_on = threading.Event()
     config: Any = {"embed": lambda texts: goes_on.wait() and [[1.0] for _ in texts]}
     with SQLAlchemyStore("sqlite://") as sql:

@@ -29,7 +29,7 @@ from memory_context import (
     identify_users,
     observe,
 )
-from memory_context.conversation.ask_a_users_memories import MemoryReader
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recall.judge_question_and_verdict import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from memory_context import MemoryManager
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
-from memory_context.stores.sql import database_diagnosis
+from memory_context.stores.sql import doctor_looks_into_a_database
 from memory_context.stores.sql.hash_partitioned_tables import parts_of
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import MemoryStoreContract
@@ -73,8 +73,8 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
     with _opened(postgres_url) as store:
         assert before == {user: list(store.list_all(Scope(user))) for user in store.users()}
         assert store.deletion(Scope("ann"), "bed-0")
-        assert [] == store.database.run_as_it_is(database_diagnosis.missing)
-        faults = store.database.run_as_it_is(database_diagnosis.faults)
+        assert [] == store.database.run_as_it_is(doctor_looks_into_a_database.missing)
+        faults = store.database.run_as_it_is(doctor_looks_into_a_database.faults)
         assert not any(faults.values()), faults
         new = MemoryManager(store, user_id="zoe", audit=True)
         new.store("a cab", key="cab")

@@ -278,12 +278,15 @@ def test_kept_answers(memory: MemoryManager) -> None:
     ],
 )
 def test_a_kept_answer_has_the_rows_that_it_had(sql: str, rows: list[tuple[Any, ...]]) -> None:
-    """A kept answer of any shape has the same columns and rows again, also one column or no row, in a query and in `where`."""
+    """A kept answer of any shape has the same columns and rows again, also one column or no row, in a query and in `where`; its description counts them."""
     memory = MemoryManager("sqlite://", user_id="ann")
     memory.store("city,total\nRome,1\nOslo,2\nRome,3", key="sales")
     first = memory.query(sql, save_as="kept")
     again = memory.query("SELECT * FROM kept")
     assert (first.columns, rows) == (again.columns, list(again)) == (again.columns, list(first))
+    assert memory.get("kept").summary.startswith(
+        "1 row:" if len(rows) == 1 else f"{len(rows)} rows:"
+    )
     assert [(len(rows),)] == list(memory.query("SELECT count(*) FROM kept"))
     assert f"n\n{len(rows)}" == memory.retrieve("kept", columns="count(*) AS n")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memory_context.text.describe import describe
-from memory_context.text.rows.configuration_values import yaml_documents
 from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.yaml_and_ini_values import yaml_documents
 
 LISTED = ("mode", "links", "owner", "group", "size", "modified", "name")
 HASH = "0123456789abcdef0123456789abcdef0123456"
@@ -681,6 +681,14 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ],
     ),
     "pandas, rows left out": lines_of(PANDAS_CUT),
+    "pandas, numbers for names": (
+        "   0  1\n0  a  b\n1  c  d\n",
+        ("column1", "0", "1"),
+        [["0", "a", "b"], ["1", "c", "d"]],
+    ),
+    "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
+    "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
+    "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),
     "pairs behind words": (
         DEPLOYS,
         ("column1", "column2", "version", "status", "pods"),

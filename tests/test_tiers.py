@@ -332,6 +332,22 @@ def test_promote(memory: ScopedMemory) -> None:
     assert [key] == [note.memory_key for note in memory.search("walrus", tier="global")]
 
 
+def test_promote_and_expiry() -> None:
+    """Promoting a note out of its run ends the seven days that `save` gave it; a date that was given stays."""
+    memory = quick()
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    default = memory.save("x", tier="run")
+    given = memory.save("y", tier="run", expires_at=tomorrow)
+
+    in_plan = memory.promote(default, "plan")
+    assert in_plan is not None
+    assert in_plan.expires_at is not None  # the plan ends with the run
+    for key, expected in ((default, None), (given, tomorrow)):
+        moved = memory.promote(key, "session")
+        assert moved is not None
+        assert expected == moved.expires_at
+
+
 @for_each(
     "source, to, said",
     [

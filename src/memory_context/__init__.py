@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
     from memory_context.memory.usage_gauges import Observed, observe
-    from memory_context.model.audit import AuditEntry, AuditTrail
+    from memory_context.model.auditor_and_its_entries import AuditEntry, AuditTrail
     from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
@@ -157,8 +157,8 @@ __all__ = [
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "sentences_models_read",
     "AgentMemoryService": "agent_files.service",
-    "AuditEntry": "model.audit",
-    "AuditTrail": "model.audit",
+    "AuditEntry": "model.auditor_and_its_entries",
+    "AuditTrail": "model.auditor_and_its_entries",
     "ContextAssembler": "memory.assembler",
     "ContextPackage": "memory.assembled_package",
     "ConversationMemory": "memory.chat_history",

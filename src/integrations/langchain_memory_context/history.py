@@ -17,7 +17,7 @@ from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.audit import AuditTrail
+from memory_context.model.auditor_and_its_entries import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore

@@ -11,8 +11,8 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.relevant_turns import is_conversation
-from memory_context.conversation.recall.shown_turns import as_said
+from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.turns_meant import is_conversation
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime.threads import off_loop

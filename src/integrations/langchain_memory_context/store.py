@@ -71,7 +71,7 @@ from memory_context.text.index.embedders import Embedder, name_of
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore, MemoryStore
     from memory_context.stores.protocol import Filters
-    from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
+    from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 
 TIER = "store"
 TYPE = STORE_ITEM

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
 from memory_context.agent_files.service import AgentMemoryService
-from memory_context.conversation.ask_a_users_memories import MemoryReader
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.json_object import JsonObject

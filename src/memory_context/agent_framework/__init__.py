@@ -7,7 +7,7 @@ with needing(
     otherwise="MemoryContextProvider needs Microsoft Agent Framework: "
     "pip install 'memory-context[agent-framework]'",
 ):
-    from memory_context.agent_framework.provider import MemoryContextProvider
+    from memory_context.agent_framework.context_provider import MemoryContextProvider
     from memory_context.agent_framework.tools import file_tools, memory_tools
 
 __all__ = ["MemoryContextProvider", "file_tools", "memory_tools"]

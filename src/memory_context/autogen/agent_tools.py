@@ -22,7 +22,7 @@ from memory_context.autogen.context_config import (
     dumped_tiers,
     loaded_tiers,
 )
-from memory_context.conversation.ask_a_users_memories import MemoryReader
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory

@@ -51,7 +51,7 @@ from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
 from memory_context.autogen.saved_state_format import ContextFacts, ContextState, parse_state
-from memory_context.autogen.toolbox import AnyTool
+from memory_context.autogen.tools_in_a_workbench import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings
@@ -73,7 +73,7 @@ from memory_context.conversation.transcript_entries import entries_of, stored_be
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.audit import AuditTrail
+from memory_context.model.auditor_and_its_entries import AuditTrail
 from memory_context.model.displayed import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript

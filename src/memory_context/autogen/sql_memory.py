@@ -26,7 +26,7 @@ from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.audit import Action, AuditTrail
+from memory_context.model.auditor_and_its_entries import Action, AuditTrail
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject

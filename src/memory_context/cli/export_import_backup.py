@@ -77,7 +77,7 @@ def import_(
     """Import a file, or another store, into a store. The store is created if it does not exist."""
     from memory_context.memory.copy_export_import import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
-    from memory_context.stores.opening import database_url
+    from memory_context.stores.store_of_a_url import database_url
     from memory_context.text.describe.description import counted
 
     if source == "-":

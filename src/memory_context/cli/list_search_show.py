@@ -375,7 +375,7 @@ def _print_content(
         InvalidArgumentError: The file cannot be written.
     """
     from memory_context.display.terminal import harmless
-    from memory_context.runtime.atomic_file import draft_of
+    from memory_context.runtime.files_replaced_when_complete import draft_of
 
     content = item.data
     if page and not is_whole:

@@ -52,8 +52,8 @@ def check_database(url: str | None, command: str) -> str:
         StoreUnavailableError: There is no such file or folder.
     """
     from memory_context.stores import as_store
-    from memory_context.stores.opening import FILES, database_url
-    from memory_context.stores.sql.database_diagnosis import missing_file
+    from memory_context.stores.sql.doctor_looks_into_a_database import missing_file
+    from memory_context.stores.store_of_a_url import FILES, database_url
 
     given = check_given(url, command)
     inside = database_url(given)
@@ -70,7 +70,7 @@ def check_database(url: str | None, command: str) -> str:
 
 def database_here() -> str | None:
     """Return the URL of the library's default database, if this folder has it."""
-    from memory_context.stores.sql.database_diagnosis import missing_file
+    from memory_context.stores.sql.doctor_looks_into_a_database import missing_file
     from memory_context.stores.sql.urls import DEFAULT_URL
 
     return None if missing_file(DEFAULT_URL) else DEFAULT_URL
@@ -86,7 +86,7 @@ def opened_store(
         InvalidArgumentError: An embedder was given, but the URL has a prefix such as ``encrypted+``.
     """
     from memory_context.stores import SQLAlchemyStore, as_store
-    from memory_context.stores.opening import database_url
+    from memory_context.stores.store_of_a_url import database_url
 
     given = check_database(url, command)
     if embedder and database_url(given) != given:

@@ -46,7 +46,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     from rich.text import Text
 
     from memory_context.display.terminal import plain
-    from memory_context.memory.doctor_checks import examined
+    from memory_context.memory.doctor_checks_and_advice import examined
 
     console = screen()
     checks = list[dict[str, object]]()
@@ -76,8 +76,8 @@ def _database(url: str) -> "SQLAlchemyStore":
 @app.command(rich_help_panel=KEEP)
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is migrated by nothing but this command."""
-    from memory_context.stores.opening import database_url
     from memory_context.stores.sql.migrate import HEAD
+    from memory_context.stores.store_of_a_url import database_url
 
     with _database(database_url(check_given(store, "migrate"))) as database:
         before = database.migrate()

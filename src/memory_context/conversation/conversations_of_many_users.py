@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from memory_context.conversation.ask_a_users_memories import MemoryReader
+from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
@@ -26,7 +26,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summarizer_within_limits import as_summaries
-from memory_context.model.audit import AuditTrail
+from memory_context.model.auditor_and_its_entries import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import events

@@ -8,5 +8,5 @@
   `assembled_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
 - `gc_by_retention_rules`, `consolidation`, `copy_export_import` with `export_file_format`: expiry, merging, moving.
 - `redacted_records`: removing secrets from records; `sql_over_memories`: queries over the rows of several memories.
-- `doctor_checks`, `usage_gauges`: the health of an installation, and how much it stores.
+- `doctor_checks_and_advice`, `usage_gauges`: the health of an installation, and how much it stores.
 """

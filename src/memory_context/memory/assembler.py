@@ -55,9 +55,10 @@ _WITHOUT_TIER: tuple[Filters, ...] = (
 
 @dataclass(slots=True)
 class _TierSample:
-    """The most important and the newest memories of a tier, and how much the whole tier holds."""
+    """The memories of a tier that lead a ranking, hits of a search last, and how much the whole tier holds."""
 
     items: list[MemoryItem]
+    hits: list[MemoryItem]
     count: int = 0
     tokens: int = 0
 
@@ -159,9 +160,9 @@ class ContextAssembler:
         held: dict[str, tuple[int, int]] = {}
         with operation("assemble", self.memories.who, budget=budget_tokens) as assembling:
             for tier in known:
-                sample = self._sample(tier, limit)
+                sample = self._sample(tier, task, limit, head_tail)
                 held[tier] = sample.count, sample.tokens
-                ranked += self._ranked(tier, sample, task, limit, head_tail)
+                ranked += self._ranked(tier, sample, head_tail)
             # By time and key among equals, so that the same memories make the same text again.
             ranked.sort(key=lambda memory: (-memory.worth, memory.item.created_at, memory.key))
             count = self.memories.counter.count
@@ -230,24 +231,20 @@ class ContextAssembler:
         """Return the scope of a tier, limited to the places that are open now."""
         return replace(self._tiers[tier], places=self.memories.scope.places)
 
-    def _ranked(
-        self, tier: str, sample: _TierSample, task: str, limit: int, ends: int
-    ) -> Iterator[RankedMemory]:
+    def _ranked(self, tier: str, sample: _TierSample, ends: int) -> Iterator[RankedMemory]:
         """Yield the memories of a tier that lead a ranking or are kept, with their scores."""
-        hits: list[MemoryItem] = []
-        if sample.count:
-            hits = self.memories.hits(
-                self._scope(tier), task, limit=limit, passages=False, filters=self._wanted
-            )
-        best = max((hit.match.score for hit in hits if hit.match), default=0.0)
-        kept = []
-        if ends:
-            kept = self._ends(tier, ends)
-        positions = dict[object, int]()
-        for position, item in enumerate(kept):
-            positions.setdefault(item.id, position)  # with few memories the first are the last, too
+        best = max((hit.match.score for hit in sample.hits if hit.match), default=0.0)
         # A hit comes last, so that the record with its match is the one that stays.
-        distinct = {item.id: item for item in (*kept, *sample.items, *hits)}
+        distinct = {item.id: item for item in (*sample.items, *sample.hits)}
+        by_age = sorted(distinct.values(), key=lambda item: (item.created_at, item.id))
+        positions = dict[object, int]()
+        if ends:
+            # The memory written last, the first one, the last but one, and so on.
+            kept = chain.from_iterable(zip(by_age[: -ends - 1 : -1], by_age[:ends], strict=True))
+            for position, item in enumerate(kept):
+                positions.setdefault(
+                    item.id, position
+                )  # with few memories the first are the last, too
         for item in distinct.values():
             relevance = 0.0
             if item.match and best > 0:
@@ -255,13 +252,13 @@ class ContextAssembler:
             worth = score(relevance, item.importance, self._clock() - item.updated_at)
             yield RankedMemory(item, tier, worth, positions.get(item.id))
 
-    def _sample(self, tier: str, limit: int) -> _TierSample:
-        """Return the most important and the newest memories of a tier, and how much it holds."""
+    def _sample(self, tier: str, task: str, limit: int, ends: int) -> _TierSample:
+        """Return the memories of a tier that lead a ranking or are kept, and how much it holds."""
         store = self.memories.memory_store
         parts: list[tuple[Scope, Filters]] = [(self._scope(tier), self._wanted)]
         if tier == GLOBAL.name:
             parts += [(self.memories.offered, {**one, **self._wanted}) for one in _WITHOUT_TIER]
-        sample = _TierSample([])
+        sample = _TierSample([], [])
         for scope, filters in parts:
             items = store.query(scope, filters, limit=limit, order_by=MOST_IMPORTANT)
             # These are the whole tier, so neither a count nor the newest ones are needed.
@@ -269,19 +266,17 @@ class ContextAssembler:
                 sample.count += len(items)
                 sample.tokens += sum(item.token_count for item in items)
             else:
-                items += store.query(scope, filters, limit=limit, order_by=NEWEST)
+                items += store.query(scope, filters, limit=max(limit, ends), order_by=NEWEST)
+                if ends:
+                    items += store.query(scope, filters, limit=ends, order_by=OLDEST)
                 sample.count += store.count(scope, filters)
                 sample.tokens += store.sum(scope, "token_count", filters)
             sample.items += items
+            if items:
+                sample.hits += self.memories.hits(
+                    scope, task, limit=limit, passages=False, filters=filters
+                )
         return sample
-
-    def _ends(self, tier: str, count: int) -> list[MemoryItem]:
-        """Return the memory of a tier written last, the first one, the last but one, and so on."""
-        store = self.memories.memory_store
-        scope = self._scope(tier)
-        newest = store.query(scope, self._wanted, limit=count, order_by=NEWEST)
-        oldest = store.query(scope, self._wanted, limit=count, order_by=OLDEST)
-        return list(chain.from_iterable(zip(newest, oldest, strict=False)))
 
     def _record(
         self, package: ContextPackage, key: str, used: frozenset[str], redaction: Redaction

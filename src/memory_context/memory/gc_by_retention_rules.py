@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.audit import AuditTrail
+from memory_context.model.auditor_and_its_entries import AuditTrail
 from memory_context.model.batches import slices_of
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor

@@ -28,7 +28,7 @@ from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, as_summaries
 from memory_context.memory.summary_of_a_memory import summary_of
-from memory_context.model.audit import Action, Auditor, AuditTrail
+from memory_context.model.auditor_and_its_entries import Action, Auditor, AuditTrail
 from memory_context.model.call_log_records import (
     CallFilter,
     CallKind,
@@ -72,6 +72,7 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as_store, reindexed
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
+from memory_context.text.describe.description import counted
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.read_by_selection import DEFAULT_ANSWER, answer, read_part
@@ -743,7 +744,7 @@ class MemoryManager(ClosedAtExit):
         try:
             kept = self.remember(
                 result.to_csv(),
-                description or f"{len(result):,} rows: {', '.join(result.columns)}",
+                description or f"{counted(len(result), 'row')}: {', '.join(result.columns)}",
                 QUERY_ANSWER,
                 key=save_as,
                 metadata={"sql": sql, "sources": list(result.sources)},

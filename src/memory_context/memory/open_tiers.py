@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 
 NEWEST_FIRST = "created_at"
+A_MOMENT = timedelta(minutes=1)
 
 
 class TierNotes(ClosedAtExit):
@@ -207,6 +208,13 @@ class TierNotes(ClosedAtExit):
             **details,
         )
         return item.memory_key
+
+    def _expires_with_run(self, item: MemoryItem) -> bool:
+        """Return whether `_keep` gave a note its date of expiry; that was read from the clock a moment earlier."""
+        policy = self.policies.get(item.tier)
+        if not policy or policy.lifetime != "run" or not item.expires_at:
+            return False
+        return abs(item.expires_at - item.created_at - LONGEST_RUN) < A_MOMENT
 
     def _validate(self, item: MemoryItem) -> None:
         """Raise if the tier's own `validate` objects to the record."""

@@ -392,7 +392,7 @@ class ScopedMemory(TierNotes):
                     f"a memory of the tier {old.tier!r} cannot be promoted to {to!r}; wider are {names}"
                 )
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
-            if old.tier in self.policies and self.policies[old.tier].lifetime == "run":
+            if self.policies[to].lifetime != "run" and self._expires_with_run(old):
                 new = replace(new, expires_at=None)
             self._validate(new)
             question = Confirmation("promote", to, content=old.content, item=old)

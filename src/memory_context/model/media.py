@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import Final, NamedTuple
 
-from memory_context.runtime.atomic_file import SQLITE_HEADER
+from memory_context.runtime.files_replaced_when_complete import SQLITE_HEADER
 
 BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256

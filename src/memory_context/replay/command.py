@@ -32,7 +32,7 @@ from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.replay.verdict_and_json import Summary, verdict
-from memory_context.runtime.atomic_file import draft_of
+from memory_context.runtime.files_replaced_when_complete import draft_of
 
 PIPED_WIDTH = 110
 # How many runs an error names at most.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from memory_context.runtime.lazy_names import lazy_names
 from memory_context.stores.codec import Codec
 from memory_context.stores.compression import Compressed
-from memory_context.stores.opening import AnyStore, as_store
 from memory_context.stores.protocol import (
     Administration,
     Filters,
@@ -18,6 +17,7 @@ from memory_context.stores.protocol import (
 )
 from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.store_of_a_url import AnyStore, as_store
 
 if TYPE_CHECKING:
     from memory_context.stores.encryption import Encrypted

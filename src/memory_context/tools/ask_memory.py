@@ -8,21 +8,20 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.ask_a_users_memories import MemoryReader, told_cost
+from memory_context.conversation.ask_memories_by_key import MemoryReader, told_cost
 from memory_context.model.tool_names import ASK
 from memory_context.text.read.paging import truncated
-from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
+from memory_context.tools.arguments_as_models_write_them import LenientArgs, Text, as_key
 from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return keys as one text, separated by commas and without duplicates. They may come as a list or as references."""
+    """Return keys as one text, separated by commas. They may come as a list or as references."""
     if isinstance(value, list):
         value = ",".join(map(str, cast("Sequence[Any]", value)))
     if not isinstance(value, str):
         return value
-    keys = [as_key(one) for one in value.split(",")]
-    return ",".join(dict.fromkeys(key for key in keys if key))
+    return ",".join(filter(None, map(as_key, value.split(","))))
 
 
 class AskArgs(LenientArgs):
@@ -45,7 +44,8 @@ def _ask(reader: MemoryReader, args: AskArgs, max_tokens: int) -> ToolAnswer:
     count = reader.counter.count
     facts = told_cost(answer)
     if not answer.text:
-        return ToolAnswer(prompts.ASK_NOTHING.format(facts=facts), keys)
+        nothing = prompts.ASK_NOTHING if answer.read else prompts.ASK_FAILED
+        return ToolAnswer(nothing.format(facts=facts), keys)
     budget = max_tokens - count(facts) - 1
     # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
     text = truncated(answer.text, budget * 2 // 3, count)

@@ -26,7 +26,7 @@ from memory_context.exceptions import (
 )
 from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
-from memory_context.tools.lenient_arguments import LenientArgs, Offset
+from memory_context.tools.arguments_as_models_write_them import LenientArgs, Offset
 from memory_context.tools.tool_calls_and_answers import MemoryToolError, ToolAnswer, Verb
 
 MEMORY = "memory"

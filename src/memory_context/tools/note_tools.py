@@ -21,7 +21,7 @@ from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.read_by_selection import answer
-from memory_context.tools.lenient_arguments import Key, LenientArgs, Tags, Text, Tier
+from memory_context.tools.arguments_as_models_write_them import Key, LenientArgs, Tags, Text, Tier
 from memory_context.tools.tool_calls_and_answers import (
     CountsTokens,
     MemoryToolError,

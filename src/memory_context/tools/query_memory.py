@@ -9,7 +9,7 @@ from memory_context.model.selection import Cost
 from memory_context.model.tool_names import QUERY
 from memory_context.text.read.paging import page_of
 from memory_context.text.read.rows_where_sql_holds import FoundRows
-from memory_context.tools.lenient_arguments import Key, LenientArgs, Text
+from memory_context.tools.arguments_as_models_write_them import Key, LenientArgs, Text
 from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 

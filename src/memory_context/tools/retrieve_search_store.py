@@ -20,7 +20,7 @@ from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.tools.lenient_arguments import (
+from memory_context.tools.arguments_as_models_write_them import (
     Key,
     LenientArgs,
     Limit,

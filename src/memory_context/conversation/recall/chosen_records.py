@@ -28,7 +28,7 @@ from memory_context.conversation.recall.question_terms import (
     refers_back,
 )
 from memory_context.conversation.recall.ranked_places import FEW, RankedPlaces
-from memory_context.conversation.recall.records_with_reasons import MeantRecords
+from memory_context.conversation.recall.reasons_for_records import MeantRecords
 from memory_context.conversation.recall.rows_by_value import rows_by_value
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
 from memory_context.conversation.recall.windows_of_text import (

@@ -22,10 +22,10 @@ from memory_context.conversation.recall.question_terms import (
     names_pointed_at,
     without_question_words,
 )
-from memory_context.conversation.recall.records_with_reasons import listed
-from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
+from memory_context.conversation.recall.reasons_for_records import listed
 from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
+from memory_context.conversation.recall.turns_meant import is_conversation, relevant_turns
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.words_and_names import is_name, terms, weight
 

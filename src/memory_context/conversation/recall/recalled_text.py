@@ -13,8 +13,13 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Verdict,
 )
 from memory_context.conversation.recall.recall_request import RecallRequest
-from memory_context.conversation.recall.relevant_turns import is_conversation
-from memory_context.conversation.recall.shown_turns import as_said, least_cost, share_of, show_turns
+from memory_context.conversation.recall.turns_as_text import (
+    as_said,
+    least_cost,
+    share_of,
+    show_turns,
+)
+from memory_context.conversation.recall.turns_meant import is_conversation
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret

@@ -24,14 +24,14 @@ from memory_context.conversation.recall.keyword_judge import is_answered, releva
 from memory_context.conversation.recall.question_terms import asked_terms, names_pointed_at
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
-from memory_context.conversation.recall.relevant_turns import (
+from memory_context.conversation.recall.searched_candidates import SearchedCandidates
+from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
+from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
     is_conversation,
     meets_from_elsewhere,
 )
-from memory_context.conversation.recall.searched_candidates import SearchedCandidates
-from memory_context.conversation.recall.shown_turns import as_said
-from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.conversation.recording_to_call_log import DecisionLog
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_log_records import Decision

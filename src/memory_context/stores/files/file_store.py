@@ -31,7 +31,7 @@ from memory_context.stores.files.folder_read_into_index import DamagedFile, Inde
 from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
-from memory_context.stores.sql.restore_records import conflict
+from memory_context.stores.sql.restore_imported_records import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 

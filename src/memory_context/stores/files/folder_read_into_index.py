@@ -34,7 +34,7 @@ from memory_context.stores.files.journals import (
 )
 from memory_context.stores.files.memory_file_format import parse, path_of, render
 from memory_context.stores.files.safe_folder import MemoryFolder
-from memory_context.stores.sql import restore_records
+from memory_context.stores.sql import restore_imported_records
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import access
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
@@ -261,8 +261,10 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        runs: list[restore_records.Run] = [(run, {}) for run in restore_records.runs(records)]
-        return self.index.database.write(restore_records.restore, user_id, runs)
+        runs: list[restore_imported_records.Run] = [
+            (run, {}) for run in restore_imported_records.runs(records)
+        ]
+        return self.index.database.write(restore_imported_records.restore, user_id, runs)
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:

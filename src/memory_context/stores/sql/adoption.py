@@ -19,7 +19,7 @@ from memory_context.model.item import MemoryItem, is_secret, now, recounted
 from memory_context.model.records_as_json import item_from
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
-from memory_context.stores.sql.restore_records import insert_record
+from memory_context.stores.sql.restore_imported_records import insert_record
 from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter

@@ -10,16 +10,22 @@ from itertools import islice
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.audit import ACTIONS, Action, AuditEntry, Auditor, AuditTrail
+from memory_context.model.auditor_and_its_entries import (
+    ACTIONS,
+    Action,
+    AuditEntry,
+    Auditor,
+    AuditTrail,
+)
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import with_zone
 from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
-from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.schema import Condition, audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
+from memory_context.stores.store_of_a_url import as_store
 
 PAGE = 500
 _ENTRY = [audit.c[field.name] for field in fields(AuditEntry)]

@@ -11,7 +11,7 @@ from typing import cast
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
-from memory_context.runtime.atomic_file import draft_of
+from memory_context.runtime.files_replaced_when_complete import draft_of
 from memory_context.stores.protocol import Progress
 
 # So many pages are copied at a time; progress is reported in between.

@@ -22,7 +22,11 @@ from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.restore_records import insert_record, insert_records, twin_of
+from memory_context.stores.sql.restore_imported_records import (
+    insert_record,
+    insert_records,
+    twin_of,
+)
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within

@@ -47,7 +47,7 @@ from memory_context.stores.sql import copy_sqlite_file as _backup
 from memory_context.stores.sql import (
     forget_user_and_scrub,
     migrate,
-    restore_records,
+    restore_imported_records,
     row_deletion,
     urls,
 )
@@ -55,7 +55,7 @@ from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
-from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
+from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
@@ -463,12 +463,12 @@ class SQLAlchemyStore(ClosedAtExit):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet. Of two versions of a memory, each has chunks of its own.
-        stored = self.database.read(restore_records.stored_ids, scope.user_id, records)
-        runs = [(run, _prepared(run, stored)) for run in restore_records.runs(records)]
+        stored = self.database.read(restore_imported_records.stored_ids, scope.user_id, records)
+        runs = [(run, _prepared(run, stored)) for run in restore_imported_records.runs(records)]
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return restore_records.restore(connection, scope.user_id, runs)
+                return restore_imported_records.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
         self._complete_index(scope.user_id, *(batches for _, batches in runs))

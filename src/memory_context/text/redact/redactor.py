@@ -26,7 +26,7 @@ from memory_context.text.redact.private_keys_in_prefixed_lines import PREFIXED_K
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.secret_columns import COLUMNS
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
-from memory_context.text.redact.url_secrets import CARRIED
+from memory_context.text.redact.url_and_header_secrets import CARRIED
 from memory_context.text.redact.user_patterns import (
     Finder,
     RedactionPattern,

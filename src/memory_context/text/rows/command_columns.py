@@ -9,6 +9,7 @@ from itertools import filterfalse, groupby, islice, pairwise
 
 from memory_context.text.lines import lines_of
 from memory_context.text.ranges import Span
+from memory_context.text.rows.names_in_first_row import SAMPLED, has_names
 from memory_context.text.rows.rows_under_columns import (
     MOST_COLUMNS,
     Row,
@@ -117,14 +118,18 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     if len(starts) < len(words):
         width = _columns_of_words(head, words, rows)
     if starts and len(starts) >= width:
-        columns = column_names(sliced(head, starts))
-        return TextTable(columns, lambda: (sliced(row, starts) for row in rows()), "the columns")
-    if width < 2:
+        cut = partial(sliced, starts=starts)
+    elif width >= 2:
+        cut = partial(str.split, maxsplit=width - 1)
+        head = " ".join(head.split())
+    else:
         return None
-    cells = partial(str.split, maxsplit=width - 1)
-    *names, last = cells(head)
-    columns = column_names([*names, " ".join(last.split())])
-    return TextTable(columns, lambda: evened(map(cells, rows()), width), "the columns")
+    sample = [[cell or "" for cell in cut(line)] for line in (head, *islice(rows(), SAMPLED))]
+    # A printed DataFrame may have numbers as names. They stand to the right of its index, which has no name.
+    if sample[0][0] and not has_names(sample):
+        return None
+    columns = column_names(sample[0])
+    return TextTable(columns, lambda: evened(map(cut, rows()), len(columns)), "the columns")
 
 
 def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:

@@ -13,7 +13,6 @@ from memory_context.text.json_documents import NOTHING, is_json_lines, parse, re
 from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
-from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import BLANK_LINE, blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
@@ -29,6 +28,7 @@ from memory_context.text.rows.separated_values import (
     separated_table,
 )
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
+from memory_context.text.rows.yaml_and_ini_values import configuration_table
 
 NO_TABLE = "this text has no rows: it is empty"
 

@@ -13,11 +13,11 @@ from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.opening import FILES, database_url
-from memory_context.stores.sql import database_diagnosis
+from memory_context.stores.sql import doctor_looks_into_a_database
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
+from memory_context.stores.store_of_a_url import FILES, database_url
 from memory_context.text.describe.description import counted
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
@@ -92,13 +92,13 @@ def _database(url: str) -> Iterator[Check]:
         if innermost_url.startswith(FILES):
             yield from _folder(innermost_url)
         # Before it is opened: SQLite would create the file.
-        elif path := database_diagnosis.missing_file(innermost_url):
+        elif path := doctor_looks_into_a_database.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
             yield Check("database", f"there is no file {path!r}", CheckStatus.PROBLEM, remedy)
             return
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
-                server = store.database.run_as_it_is(database_diagnosis.server)
+                server = store.database.run_as_it_is(doctor_looks_into_a_database.server)
                 yield _access(f"{server}, {store.url or 'in memory'}", store.database)
                 for check in _schema_and_index(store.database):
                     if check.name == "schema" and check.status is CheckStatus.PROBLEM:
@@ -164,9 +164,9 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
     yield tables
     if tables.status is CheckStatus.OK:
         yield _analyzer(look(version_of))
-        yield _pending(look(database_diagnosis.count_pending))
+        yield _pending(look(doctor_looks_into_a_database.count_pending))
         yield _index(database)
-        yield _expired(look(database_diagnosis.count_expired))
+        yield _expired(look(doctor_looks_into_a_database.count_expired))
 
 
 def _schema(revision: str | None, dialect: str) -> Check:
@@ -187,10 +187,10 @@ def _schema(revision: str | None, dialect: str) -> Check:
 
 def _tables(database: Database) -> Check:
     look = database.run_as_it_is
-    if damage := look(database_diagnosis.damage):
+    if damage := look(doctor_looks_into_a_database.damage):
         found = f"the file is damaged: {'; '.join(damage)}"
         return Check("tables", found, CheckStatus.PROBLEM, "restore a backup")
-    if missing := look(database_diagnosis.missing):
+    if missing := look(doctor_looks_into_a_database.missing):
         remedy = (
             "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
@@ -218,7 +218,7 @@ def _pending(count: int) -> Check:
 
 def _index(database: Database) -> Check:
     """Check that the index covers what is stored, and nothing else."""
-    counts = database.run_as_it_is(database_diagnosis.faults)
+    counts = database.run_as_it_is(doctor_looks_into_a_database.faults)
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:
         return Check("index", ", ".join(faults), CheckStatus.PROBLEM, _REINDEX)

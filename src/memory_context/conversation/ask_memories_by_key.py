@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.ask_texts import (
+from memory_context.conversation.answer_from_parts_of_texts import (
     AskAnswer,
     AskLimits,
     LightModel,
@@ -17,6 +17,7 @@ from memory_context.conversation.ask_texts import (
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import DecisionLog
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.memory.filters_from_keywords import as_list
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_log_records import Decision
 from memory_context.model.item import MemoryItem, now
@@ -53,19 +54,20 @@ class MemoryReader:
         """Return the token counter."""
         return self.manager.counter
 
-    def ask(self, keys: Sequence[str], question: str) -> AskAnswer:
+    def ask(self, keys: str | Iterable[str], question: str) -> AskAnswer:
         """Answer *question* from the memories. Each quotation of the answer does stand at the line that it names.
 
         Must not run on an event loop's own thread.
 
         Raises:
             MemoryNotFoundError: There is no such memory.
-            InvalidArgumentError: No question, or more than ten memories; or one is a secret, or binary.
+            InvalidArgumentError: No question, no memory, or more than ten; or one is a secret, or binary.
             StoreError: The store failed.
         """
-        if len(keys) > MOST_MEMORIES:
+        keys = tuple(dict.fromkeys(as_list(keys)))
+        if not 0 < len(keys) <= MOST_MEMORIES:
             raise InvalidArgumentError(
-                f"a question is about {MOST_MEMORIES} memories at most, not {len(keys)}"
+                f"a question is about 1 to {MOST_MEMORIES} memories, not {len(keys)}"
             )
         redactor = self.manager.redactor
         question = redactor.words(question) if redactor else question
@@ -75,13 +77,13 @@ class MemoryReader:
             # Not on the event loop: texts may have megabytes.
             plan = reading_plan(items, question)
             answer = result_of(ask(plan, self.model, self.counter, self.limits))
-            asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
+            asking.note(keys=keys, tokens=answer.tokens, hits=len(answer.quotations))
         self.stats.add(asks=1, tokens_asked=answer.tokens)
         decision = Decision(
             at=now(),
             judge=getattr(self.model, "name", type(self.model).__name__),
             asked=question[:ASKED_CHARACTERS],
-            offered=tuple(keys),
+            offered=keys,
             intent="concrete",
             opened=tuple(dict.fromkeys(one.key for one in answer.quotations)),
             searched=None,

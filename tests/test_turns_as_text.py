@@ -11,10 +11,10 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.conversation.message import FunctionCall, Message, as_lines
-from memory_context.conversation.recall import relevant_turns
+from memory_context.conversation.recall import turns_meant
 from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
-from memory_context.conversation.recall.shown_turns import least_cost, show_turns
+from memory_context.conversation.recall.turns_as_text import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, turn_at
 from messages import call, results, user
@@ -202,7 +202,7 @@ def test_a_turn_of_thousands_of_messages_is_read_once(monkeypatch: pytest.Monkey
         read.append(turn)
         return turn.stop - turn.start
 
-    monkeypatch.setattr(relevant_turns, "_said_length", said_length)
+    monkeypatch.setattr(turns_meant, "_said_length", said_length)
     steps = [
         Message("a", "assistant", "coder", {0: f"Step {n} of the build is done."})
         for n in range(300)

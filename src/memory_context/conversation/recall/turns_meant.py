@@ -18,13 +18,13 @@ from typing import TypeAlias
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
-from memory_context.conversation.recall.records_with_reasons import MeantRecords
-from memory_context.conversation.recall.shown_turns import TOOL_RESULT, as_said, spoken
+from memory_context.conversation.recall.reasons_for_records import MeantRecords
 from memory_context.conversation.recall.term_occurrences import (
     FoundTerms,
     Occurrence,
     wanted_lexemes,
 )
+from memory_context.conversation.recall.turns_as_text import TOOL_RESULT, as_said, spoken
 from memory_context.text.excerpt.record_around_place import (
     ASKED,
     LONGEST_TURN,
