@@ -854,12 +854,18 @@ SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
     "text, columns",
     [
         (RECORD + "Tag: a value that is there again\n" * 160_000, ("line", "text")),
-        (RECORD + "Tag: a\n" + "  and more of it\n" * 160_000, ("Name", "Status", "Tag")),
+        (RECORD * 60 + "Tag: a\n" + "  and more of it\n" * 160_000, ("Name", "Status", "Tag")),
         ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
         (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
         ("a: 1\nb = [" + " " * 100_000 + "]\n", ("line", "text")),
     ],
-    ids=["a field again and again", "a long value", "a line of many words", "a name of many parts", "blanks"],
+    ids=[
+        "a field again and again",
+        "a long value",
+        "a line of many words",
+        "a name of many parts",
+        "blanks",
+    ],
 )
 def test_time(text: str, columns: tuple[str, ...]) -> None:
     """Reading rows takes time in proportion to the text, whatever form it pretends to have."""
