@@ -34,7 +34,7 @@ from memory_context import (
     PassingPolicy,
     SQLAlchemyStore,
 )
-from memory_context.agent_framework import MemoryContextProvider, file_tools
+from memory_context.agent_framework import MemoryContextProvider, file_tools, memory_tools
 from memory_context.agent_framework.context_provider import OWNER
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
@@ -570,6 +570,28 @@ async def test_an_agents_own_files(store: SQLAlchemyStore, tmp_path: Path) -> No
 
     assert LOG == service.read_memory_file("desk", "log.txt")
     assert "worker-777 crashed" in said(client.prompts[-1][-1:])
+
+
+async def test_tools_tell_what_is_wrong_with_arguments(tmp_path: Path) -> None:
+    """Tools of files and memories, also without the provider, understand what a model means, or say what is wrong."""
+    service = AgentMemoryService(tmp_path)
+    service.write_memory_file("desk", "a.md", "one\ntwo\nthree\n")
+    memories = MemoryManager("sqlite://", user_id="ann")
+    client = ScriptedFrameworkClient(
+        [
+            call("memory", "1", command="view", path="a.md", view_range="2-3"),
+            call("memory", "2", command="delete", path=5),
+            call("retrieve_memory", "3"),
+            "Done.",
+        ]
+    )
+    agent = Agent(client, tools=[*file_tools(service, "desk"), *memory_tools(memories)])
+    await agent.run("Read.")
+
+    answers = said(client.prompts[-1])
+    assert "lines 2-3 of 3" in answers
+    assert "The argument path is wrong: Input" in answers
+    assert "The argument key is wrong" in answers
 
 
 @tool(approval_mode="never_require")

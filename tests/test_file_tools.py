@@ -137,7 +137,7 @@ def test_changes(service: AgentMemoryService) -> None:
 
 
 def test_as_models_write_it(service: AgentMemoryService) -> None:
-    """What is clear is understood: paths without the root, `new_str` for insert, `path` for rename, no `new_str`."""
+    """What is clear is understood: paths without the root, `new_str` for insert, `path` for rename, no `new_str`, JSON."""
     assert "lines 1-1 of 1" in say(service, command="view", path="plans/one.md")
     assert "Inserted" in say(
         service, command="insert", path="memories/plans/one.md", insert_line=0, new_str="zero"
@@ -147,6 +147,8 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
     )
     assert "Replaced" in say(service, command="str_replace", path="two.md", old_str="zero\n")
     assert "step one\n" == service.read_memory_file("ann", "two.md")
+    assert "Created" in say(service, command="create", path="a.json", file_text={"é": [1]})
+    assert '{"é": [1]}' == service.read_memory_file("ann", "a.json")
 
 
 @for_each(

@@ -691,6 +691,21 @@ def test_names_of_fields_mean_no_record(question: str) -> None:
     assert [] == _shown(question, json.dumps(rows))
 
 
+@for_each("question", ["What is wrong with db-3?", "Restart db-3, please.", "Why did db-3 stop?"])
+def test_a_name_brings_every_record_of_a_list_that_holds_it(question: str) -> None:
+    """Each of them is about what has the name, also where no other word of the message stands anywhere."""
+    rows = [{"id": n, "host": f"db-{n % 9}", "state": "up"} for n in range(90)]
+    assert len(_shown(question, json.dumps(rows))) == 10
+
+
+def test_a_capitalised_word_needs_something_else_of_the_message_beside_it() -> None:
+    """Many a text mentions somebody who is called the same."""
+    text = "We met early.\n\nYesterday Marcel repaired the pump.\n\nNothing else happened."
+    asked = "Please write to Marcel about the {}, which we want to discuss with everybody next week."
+    assert ["Yesterday Marcel repaired the pump."] == _shown(asked.format("pump"), text)
+    assert [] == _shown(asked.format("holidays"), text)
+
+
 def test_a_row_of_columns_comes_alone_with_its_header() -> None:
     """Not with those beside it, though they are indented alike, or begin with words that come again."""
     groups = ("shop", "infra", "batch")

@@ -293,6 +293,12 @@ def test_answers_are_found_in_other_words(text: str) -> None:
     assert JudgeAnswer() == parse_answer(text)
 
 
+def test_a_line_as_a_number() -> None:
+    """A line that a model writes as a number is read."""
+    [opening] = parse_answer('{"expand": [{"key": "log_1", "lines": 78}]}').expand
+    assert "78" == opening.lines
+
+
 async def test_named_ones_are_on_record() -> None:
     """A reference that a person names is opened without a judge, and that is on record too."""
     context = MemoryContext("ann", store="sqlite://")

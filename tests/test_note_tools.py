@@ -215,12 +215,12 @@ async def test_delete_declined(caller_of: Callable[..., Caller]) -> None:
 
 
 async def test_part_of_a_word(caller_of: Callable[..., Caller]) -> None:
-    """`search_memory` finds a part of a word in any case, where no word matches; and by category, tag or date alone."""
+    """`search_memory` finds a part of a word in any case, or signs, where no word matches; and by category, tag or date."""
     use = caller_of()
-    use.notes.save("first\nconnection TIMEOUT after 30s", "infra/db", ["port"])
+    use.notes.save("first\nconnection TIMEOUT -> after 30s ✅", "infra/db", ["port"])
     use.notes.save("likes tea", "taste")
 
-    for query in ("timeo", "IMEOU", "30"):
+    for query in ("timeo", "IMEOU", "30", "->", "✅"):
         said = await use("search_memory", query=query)
         assert "TIMEOUT" in said
         assert "tea" not in said

@@ -686,6 +686,70 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("column1", "0", "1"),
         [["0", "a", "b"], ["1", "c", "d"]],
     ),
+    "pandas, no index, a blank in a cell": (
+        "total        a name\n   up New York   up\n   up      Zoë down\n down     beta   up\n",
+        ("total", "a", "name"),
+        [["up", "New York", "up"], ["up", "Zoë", "down"], ["down", "beta", "up"]],
+    ),
+    "pandas, no index, a blank in the first column": (
+        "    name count\n    beta 12:30\nNew York     x\n",
+        ("name", "count"),
+        [["beta", "12:30"], ["New York", "x"]],
+    ),
+    "ps, a start with blanks": (
+        (
+            "    PID    PPID                  STARTED CMD\n"
+            "      1       0 Sat Nov 28 15:09:07 2026 /sbin/init\n"
+            "     22       2 Sat Nov 28 15:10:17 2026 [ksoftirqd/1]\n"
+        ),
+        ("PID", "PPID", "STARTED", "CMD"),
+        [
+            ["1", "0", "Sat Nov 28 15:09:07 2026", "/sbin/init"],
+            ["22", "2", "Sat Nov 28 15:10:17 2026", "[ksoftirqd/1]"],
+        ],
+    ),
+    "docker compose logs": (
+        (
+            "web-1  | 2026-01-30 10:00:37 INFO started\n"
+            "web-1  | 2026-01-30 10:00:38 ERROR app.db: failed\n"
+            "info-1 | 2026-01-30 10:00:39 WARNING late\n"
+            "INFO  | no service\n"
+        ),
+        ("line", "time", "level", "source", "message"),
+        [
+            [1, "2026-01-30 10:00:37", "INFO", "web-1", "started"],
+            [2, "2026-01-30 10:00:38", "ERROR", "app.db", "failed"],
+            [3, "2026-01-30 10:00:39", "WARNING", "info-1", "late"],
+            [4, None, "INFO", None, "no service"],
+        ],
+    ),
+    "git diff --stat": (
+        " CHANGELOG.md | 4 ++++\n"
+        + "".join(f" docs/{n}.md    | {n} {'+' * n}-\n" for n in range(2, 12))
+        + " 11 files changed\n",
+        ("column1", "column2"),
+        [["CHANGELOG.md", "4 ++++"]]
+        + [[f"docs/{n}.md", f"{n} {'+' * n}-"] for n in range(2, 12)]
+        + [["11 files changed", None]],
+    ),
+    "ldd": lines_of("\tlinux-vdso.so.1 (0x00007f)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007e)\n"),
+    "more cells than names": lines_of("city,total\nRome,1\nOslo,1,234\n" + "Rome,2\n" * 20),
+    "a last row cut off": (
+        "city,total\n" + "Rome,2\n" * 20 + "Os\n",
+        ("city", "total"),
+        [["Rome", "2"]] * 20 + [["Os", None]],
+    ),
+    "sqlite, words only": (
+        "ann|active\nbob|new\ncem|active\ndan|new\n",
+        ("column1", "column2"),
+        [["ann", "active"], ["bob", "new"], ["cem", "active"], ["dan", "new"]],
+    ),
+    "columns of a schema": (
+        "column,type\n"
+        + "".join(f"{name},text\n" for name in ("id", "city", "note", "type", "column")),
+        ("column", "type"),
+        [[name, "text"] for name in ("id", "city", "note", "type", "column")],
+    ),
     "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
     "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
     "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),

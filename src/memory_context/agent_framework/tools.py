@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_framework import Content, FunctionTool
+from pydantic import BaseModel
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.agent_framework.messages import failure
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.json_object import JsonObject
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import told_arguments
@@ -22,6 +24,10 @@ from memory_context.tools.tool_calls_and_answers import (
     check_owner,
 )
 from memory_context.tools.tools_of_an_agent import verbs_on
+
+
+class ArgumentsAsWritten(BaseModel, extra="allow"):
+    """Any arguments: the framework's own check would refuse what verbs understand, without telling the model why."""
 
 
 class VerbFunctionTool(FunctionTool):
@@ -39,12 +45,17 @@ class VerbFunctionTool(FunctionTool):
         super().__init__(
             name=verb.name,
             description=verb.description,
-            input_model=told_arguments(verb, memories),
+            input_model=ArgumentsAsWritten,
             func=self._run,
         )
+        self._told = told_arguments(verb, memories)
         self._verb = verb
         self._memories = memories
         self._max_tokens = max_tokens
+
+    def parameters(self) -> JsonObject:
+        """Return the schema of the arguments that a model is told."""
+        return self._told
 
     async def answered(self, arguments: Mapping[str, Any]) -> tuple[list[Content], tuple[str, ...]]:
         """Return the answer to a call, and the keys of the memories that it is about."""

@@ -91,10 +91,8 @@ class TierNotes(ClosedAtExit):
         }  # fmt: skip
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
-        given = {
-            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id, "plan": plan_id,
-        }  # fmt: skip
-        ids = {name: str(one) for name, one in given.items() if one is not None}
+        given = {**self._other_ids, "session_id": self.session_id}
+        ids = {name.removesuffix("_id"): str(one) for name, one in given.items() if one is not None}
         self._tier_ids = {name: ids.get(policy.lifetime) for name, policy in self.policies.items()}
         if "plan" in ids:
             self._tier_ids["plan"] = ids["plan"]

@@ -128,7 +128,7 @@ class MemoryStore(Protocol):
     ) -> list[MemoryItem]:
         """Return the active memories that are about *query*, best first, each with a `match`.
 
-        Any text is a valid query; one without words returns the newest memories. Secrets are found
+        Any text is a valid query; a blank one returns the newest memories. Secrets are found
         by their key, description, category, tags and metadata, never by their content, which is
         masked in the hits.
 

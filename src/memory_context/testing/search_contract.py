@@ -133,13 +133,14 @@ class SearchContract:
         assert {"project", "project/rockets"} == {hit.category for hit in hits}
 
     def test_search_without_words(self, store: MemoryStore) -> None:
-        """A search without words returns the newest memories first."""
+        """A blank search returns the newest memories first; one for signs or stop words alone finds nothing."""
         for year in (2024, 2026, 2025):
             new_year = datetime(year, 1, 1, tzinfo=UTC)
             put(store, memory_key=f"k{year}", created_at=new_year)
 
         hits = store.search(ANN, " ", limit=2)
         assert ["k2026", "k2025"] == keys_of(hits)
+        assert [] == [*store.search(ANN, "->"), *store.search(ANN, "what is the")]
 
     def test_any_query_is_legal(self, store: MemoryStore) -> None:
         """Operators, quotes, wildcards and broken text are ordinary words."""

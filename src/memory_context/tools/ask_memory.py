@@ -33,8 +33,6 @@ class AskArgs(LenientArgs):
     @property
     def keys(self) -> list[str]:
         """Return the keys as a list."""
-        if not self.key:
-            return []
         return self.key.split(",")
 
 

@@ -26,7 +26,7 @@ from memory_context.exceptions import (
 )
 from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
-from memory_context.tools.arguments_as_models_write_them import LenientArgs, Offset
+from memory_context.tools.arguments_as_models_write_them import LenientArgs, Offset, Text
 from memory_context.tools.tool_calls_and_answers import MemoryToolError, ToolAnswer, Verb
 
 MEMORY = "memory"
@@ -45,11 +45,11 @@ class FileArgs(LenientArgs):
     command: Command
     path: str | Null = Field(default=None, description=prompts.FILES_PATH)
     view_range: list[int] | Null = Field(default=None, description=prompts.FILES_VIEW_RANGE)
-    file_text: str | Null = Field(default=None, description=prompts.FILES_FILE_TEXT)
+    file_text: Text | Null = Field(default=None, description=prompts.FILES_FILE_TEXT)
     old_str: str | Null = Field(default=None, description=prompts.FILES_OLD_STR)
     new_str: str | Null = Field(default=None, description=prompts.FILES_NEW_STR)
     insert_line: int | Null = Field(default=None, description=prompts.FILES_INSERT_LINE)
-    insert_text: str | Null = Field(default=None, description=prompts.FILES_INSERT_TEXT)
+    insert_text: Text | Null = Field(default=None, description=prompts.FILES_INSERT_TEXT)
     old_path: str | Null = Field(default=None, description=prompts.FILES_OLD_PATH)
     new_path: str | Null = Field(default=None, description=prompts.FILES_NEW_PATH)
     offset: Offset = Field(default=0, description=prompts.FILES_OFFSET)

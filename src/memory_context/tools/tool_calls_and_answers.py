@@ -161,4 +161,5 @@ def problem_with(error: ValidationError) -> str:
 
 
 def _argument(path: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, path)) or "arguments"
+    # What follows in the path are pydantic's names of types.
+    return str(*path[:1]) or "arguments"

@@ -42,7 +42,8 @@ def _strict(schema: JsonObject) -> None:
 class Opening(BaseModel):
     """A reference to open."""
 
-    model_config = ConfigDict(json_schema_extra=_strict)
+    # A line is often written as a number.
+    model_config = ConfigDict(json_schema_extra=_strict, coerce_numbers_to_str=True)
 
     key: str
     query: str | None = None

@@ -90,11 +90,8 @@ class RankedPlaces:
 
     @cached_property
     def words(self) -> AbstractSet[int]:
-        """Return the single words of the message that ask for something; none in arithmetic such as "7 * 12?"."""
-        terms = self.found.terms
-        words = content_terms(self.message, terms) & self.asked
-        if all(terms[number].is_short_number for number in words):
-            return frozenset()
+        """Return the single words of the message that ask for something."""
+        words = content_terms(self.message, self.found.terms) & self.asked
         return words - self.unmet_order
 
     @cached_property
@@ -148,7 +145,7 @@ class RankedPlaces:
         if self.is_question and best_first and self._names_what_is_meant(best_first[0]):
             best_first = list(filter(self._names_what_is_meant, best_first))
             least_share = LEAST_OF_FACT
-        if not best_first or most < least_share:
+        if most < least_share:
             return []
         is_certain = most >= LEAST_OF_QUESTION
         meant = self._meant_alike(best_first, is_certain=is_certain)

@@ -185,6 +185,8 @@ class Recaller:
         are; a note may also just hold half of the words.
         """
         query = verdict.search or ""
+        if not terms(query):
+            query = ""
         known = {*request.references, *request.shown_here, *request.mentioned}
         known |= {item.memory_key for item in opened}
         hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
@@ -194,7 +196,7 @@ class Recaller:
             is_left_out = verdict.kept_only and is_output and self.shown.elsewhere(hit, request)
             if hit.memory_key not in known and not is_left_out:
                 others.append(hit)
-        if not terms(query):
+        if not query:
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
             return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
         # The query is then what is left of the message without a phrase such as "as last time".

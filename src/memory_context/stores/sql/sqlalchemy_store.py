@@ -293,11 +293,10 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         check_arguments(scope=scope, query=query)
         check_whole("limit", limit, 1)
-        wanted = hits_to_memories.wanted_of(query)
-        # An embedder reads stop words, too, which have no lexemes.
-        said = query.strip() if mode == "semantic" else wanted
-        if not said:
+        if not query.strip():
             return self.query(scope, filters, limit=limit)
+        # There may be none: of stop words, and of signs.
+        wanted = hits_to_memories.wanted_of(query)
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:

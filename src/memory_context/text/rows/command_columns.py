@@ -143,7 +143,8 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     gaps = _gaps(0, words[0].start(), filled)
     if gaps:
         end_of_cells, _ = gaps[0]
-        if any(filled[:end_of_cells]):
+        # A word in some rows only is the first one of `New York` below a right-aligned name.
+        if all(row[:end_of_cells].strip() for row in rows()):
             starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
@@ -161,9 +162,15 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         has_cells = any(before) and any(after)
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
-            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            _, widest = max((gap_end - gap_start, gap_start) for gap_start, gap_end in gaps)
-            starts.append(widest)
+            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
+            # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
+            ranked = sorted(
+                (gap[1] - gap[0], gap[0] == end or gap[1] == start, gap[0]) for gap in gaps
+            )
+            *best, place = ranked.pop()
+            if any(best == others for *others, _ in ranked):
+                return []
+            starts.append(place)
     if len(starts) == 1:
         return []
     return starts

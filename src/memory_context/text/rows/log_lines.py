@@ -32,6 +32,8 @@ _ACCESS = re.compile(
     r"(?:(?P<source>\S+) \S+ \S+ )?\[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4})[: ](?P<clock>\d\d:\d\d:\d\d)"
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
+# `web-1  | ` before each line, as docker compose writes it; a level may stand before a bar, too.
+_SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.
 _NAMES_OF_PAIRS = (
@@ -57,6 +59,9 @@ def log_table(text: str) -> TextTable:
 
 def _parts(line: str) -> list[str | None]:
     """Return the time, level, source and message of a line."""
+    if match := _SERVICE.match(line):
+        time, level, source, message = _parts(line[match.end() :])
+        return [time, level, source or match["service"], message]
     if match := _SYSLOG.match(line):
         time = f"{_day(match)} {match['clock']}"
         level, message = _split_level(match["message"])

@@ -14,12 +14,13 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
+# Among so few rows one text that is like the first one shows that it is no name, among more two.
+FEW = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
 
 _DIGITS = re.compile(r"\d+")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_number(cell: str) -> bool:
@@ -32,12 +33,13 @@ def has_names(rows: Rows) -> bool:
 
     It does if it has no number and does not look like the rows below, or if it has a series of numbers and no other row
     has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
-    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``.
+    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``, nor ``ann|active`` above ``bob|active``.
     """
     names, *below = rows[:SAMPLED]
     if any(map(is_number, names)):
         return _has_series(names) and not any(map(_has_series, below))
-    return names_numbers(rows) or not _is_like_those_below(rows)
+    # Names that come again begin another table: that is for the caller.
+    return names in below or names_numbers(rows) or not _is_like_those_below(rows)
 
 
 def names_numbers(rows: Rows) -> bool:
@@ -71,13 +73,10 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text with digits in the first row has the same shape as at least half of those below it."""
+    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few."""
     for first, below in _columns(rows):
-        shape = _shape(first)
-        if "0" not in shape or not below:
-            continue
-        alike = sum(1 for cell in below if _shape(cell) == shape)
-        if 2 * alike >= len(below):
+        least = 1 if len(below) <= FEW else 2
+        if [_shape(cell) for cell in below].count(_shape(first)) >= least:
             return True
     return False
 
@@ -91,13 +90,13 @@ def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
 
 
 def _shape(cell: str) -> str:
-    """Return a text with each run of digits as ``0``, and, if it begins with digits, each word as ``a``.
+    """Return a text with each run of digits as ``0``; one that begins with digits as ``0`` alone.
 
-    A text that begins with digits is not a name, so its words may differ: ``3 days`` and ``2 hours`` have one shape.
+    Such a text is not a name, so what follows may differ: ``3 days``, ``2 hours`` and ``4 ++--`` have one shape.
     """
     shape = _DIGITS.sub("0", cell.strip())
     if shape.startswith("0"):
-        return _WORD.sub("a", shape)
+        return "0"
     return shape
 
 

@@ -72,7 +72,7 @@ def separated_table(text: str) -> TextTable | None:
 
 
 def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
-    """Return the table that begins with the rows *head*; None if another table follows, or rows may be lost."""
+    """Return the table that begins with the rows *head*; None if rows may be lost, or some belong to no such table."""
     first = head[0]
     width = len(first)
     is_named = has_names(head)
@@ -80,6 +80,9 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
     if _holds_other_tables(text, delimiter, names):
         return None
     if _may_lose_rows(text, delimiter):
+        return None
+    # The cells of such a row may stand below other names: `1,234` where `1234` is meant.
+    if max(map(len, _rows(text, delimiter))) > width:
         return None
     is_padded = any(cell != cell.strip() for cell in first)
 
@@ -129,7 +132,7 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
             continue
         table = list(islice(block, LINES_TRIED))
         if not above:
-            above = [names, *table[1:]]
+            above = table
             continue
         rows = [row for row in table if len(row) > 1]
         if names_another_table(rows, above):
@@ -164,7 +167,8 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
         return False
     first = rows[0]
     same = sum(1 for row in rows if len(row) == len(first))
-    if len(first) < LEAST_CELLS:
+    # Without any first cell it is an indented list.
+    if len(first) < LEAST_CELLS or not any(row[0].strip() for row in rows):
         return False
     if same < LEAST_EVEN * len(rows):
         return False
