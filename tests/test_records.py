@@ -6,12 +6,10 @@ import json
 import time
 
 from for_each import for_each
+from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.excerpt.headed_sections import section_at
-from memory_context.text.excerpt.record_around_place import (
-    end_of_column_names,
-    record_at,
-    show_records,
-)
+from memory_context.text.excerpt.record_around_place import record_at, show_records
+from memory_context.text.rows.names_above_rows import end_of_names
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
 
@@ -477,9 +475,81 @@ def test_a_row_comes_with_the_names_above_the_rule(text: str, names: int) -> Non
     *head, row = _shown(text, "ben").splitlines()
     assert head[:names] == lines[:names]
     assert "ben" in row or "ben" in head[-1]
-    assert end_of_column_names(text) == len("\n".join(lines[:names]))
+    assert end_of_names(text, 0, len(text)) == len("\n".join(lines[:names]))
 
 
 def test_an_underlined_heading_names_no_columns() -> None:
     """A single run of hyphens may stand below a title."""
-    assert end_of_column_names("Changes\n=======\nadded a\nadded b\nadded c\n") == 0
+    assert end_of_names("Changes\n=======\nadded a\nadded b\nadded c\n", 0, 40) == 0
+
+
+_PODS = """\
+NAME         PORTS        STATUS
+web-7f9c     80/tcp       Running 12d
+redis-5d2a                Pending 1d
+loki-88ab    3100/tcp     Running 7d
+"""
+_QUOTED = 'id,name,note\n1,web,"fast, small"\n2,redis,\n3,loki,"two\nlines"\n'
+_TITLED = """\
+---------------------
+|     Instances     |
++------+------------+
+|  id  |    name    |
++------+------------+
+|  1   |  web       |
+|  2   |  redis     |
++------+------------+
+"""
+
+
+@for_each(
+    "text, names",
+    [
+        (_PODS, "NAME         PORTS        STATUS"),
+        (f"up 12 days, load 4.08\nTasks: 180\n\n{_PODS}", "NAME         PORTS        STATUS"),
+        (_QUOTED, "id,name,note"),
+        (f"SET\nTiming is on.\n{PSQL}", " id | name     | owner "),
+        (f"SHELL | USED\n------+-----\n zsh  | 3\n(1 row)\n\n{PSQL}", " id | name     | owner "),
+        (_TITLED, "|  id  |    name    |"),
+    ],
+)
+def test_a_row_comes_with_the_names_of_its_own_table(text: str, names: str) -> None:
+    """Whatever the form of the table, and whatever stands above it: a title, a summary, another table."""
+    lines = _shown(text, "redis").splitlines()
+    assert names in lines
+    assert "redis" in lines[-1]
+    assert not any("SHELL" in line or "Tasks" in line for line in lines)
+    preview = excerpt(text, "redis", len(text), len).text.splitlines()
+    assert names.strip() in map(str.strip, preview)
+
+
+def test_lines_below_a_table_have_nothing_of_it() -> None:
+    """Notes that somebody wrote below a table's last row are no rows of it."""
+    assert "name" not in _shown(f"{_QUOTED}\n# notes\n# the budget left is 3,870\n", "budget")
+
+
+def test_rows_of_a_table_pay_for_its_names_once() -> None:
+    """As many rows come as fit below names that are shown once."""
+    rows = [record_at(PSQL, PSQL.index(name), PSQL.index(name) + 3) for name in SERVICES[:4]]
+    assert show_records(PSQL, rows, 200, len).text.count("\n") >= 5
+
+
+_DESCRIBED = """\
+  Table "public.{name}"
+ Column | Type
+--------+-----
+ id     | int
+ at{n}   | date
+Indexes:
+    "{name}_pk" btree (id)
+
+"""
+
+
+def test_a_short_table_below_a_title_comes_whole() -> None:
+    """What psql tells of a table is one record, whichever of its rows is asked for, also by the title."""
+    for wanted in ("public.redis", "at3"):
+        found = _shown(_of_each(_DESCRIBED), wanted)
+        assert found.count("Table") == 1
+        assert "at3   | date" in found
+        assert "redis_pk" in found

@@ -21,6 +21,7 @@ PODS = "\n".join(
         "queue-01-bbbb  1/1     Running            12         90d",
     ]
 )
+TOP = "\n".join(["NAME   CPU(cores)", *(f"web-{n}  {n * 37 % 50}m" for n in range(10, 40))])
 CUSTOMERS = ("Miller", "Lopez", "Chan")
 ORDERS = [
     {"id": 9000 - n, "customer": CUSTOMERS[n % 3], "total": n * 7.5, "placed": f"2025-03-{n:02}"}
@@ -90,6 +91,7 @@ def _rows(question: str, text: str) -> list[str]:
         ("Welcher hat die meisten Restarts?", PODS, ["cache-01-aaaa"]),
         ("which ones have more than 10 restarts?", PODS, ["cache-01", "queue-01"]),
         ("what is the oldest by AGE", PODS, ["queue-01"]),
+        ("Which pod uses the most CPU?", TOP, ["web-27 "]),
         ("Who has the highest salary?", STAFF, ["Person 29,"]),
         ("Who has the lowest salary in HR?", STAFF, ["Person 0,"]),
         ("who has the highest salary in HR?", STAFF, ["Person 28,"]),

@@ -310,8 +310,8 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     ),
     "Cargo.lock": (
         CARGO,
-        ("heading", "name", "version", "checksum"),
-        [["package", "adler", "1.0.2", "00ab"], ["package", "libc", "0.2.7", None]],
+        ("name", "version", "checksum"),
+        [["adler", "1.0.2", "00ab"], ["libc", "0.2.7", None]],
     ),
     "a project's TOML": (
         '[project]\nname = "shop"\nversion = "1.0"\nreleased = 2026-01-31\n\n[tool.ruff]\nline-length = 100\n',
@@ -917,12 +917,19 @@ SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
 @pytest.mark.parametrize(
     "text, columns",
     [
-        (RECORD + "Tag: a value that is there again\n" * 160_000, ("Name", "Status", "Tag")),
+        (RECORD + "Tag: a value that is there again\n" * 160_000, ("line", "text")),
+        (RECORD * 60 + "Tag: a\n" + "  and more of it\n" * 160_000, ("Name", "Status", "Tag")),
         ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
         (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
         ("a: 1\nb = [" + " " * 100_000 + "]\n", ("line", "text")),
     ],
-    ids=["a field again and again", "a line of many words", "a name of many parts", "blanks"],
+    ids=[
+        "a field again and again",
+        "a long value",
+        "a line of many words",
+        "a name of many parts",
+        "blanks",
+    ],
 )
 def test_time(text: str, columns: tuple[str, ...]) -> None:
     """Reading rows takes time in proportion to the text, whatever form it pretends to have."""
@@ -959,12 +966,65 @@ def test_lists_beside_fields(text: str, columns: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ['[\n "libc",\n]', '[["a", 1],\n["b", 2]]', '"""\nport = 1\n"""', "'''\nport = 1\n'''"]
+    "value, read",
+    [
+        ('[\n "libc",\n]', ["libc"]),
+        ('[["a", 1],\n["b", 2]]', [["a", 1], ["b", 2]]),
+        ('"""\nport = 1\n"""', "port = 1\n"),
+        ("2026-11-20", "2026-11-20"),
+    ],
 )
-def test_values_over_several_lines(value: str) -> None:
-    """TOML in which a list or a text goes on over several lines has only its lines, not cells with a part of it."""
+def test_values_of_toml(value: str, read: object) -> None:
+    """Of TOML, the tables of a list are rows; a value may be a list or a text over several lines."""
     text = f'[[package]]\nname = "adler"\nhash = "00"\nuses = {value}\n[[package]]\nname = "libc"\nhash = "01"\n'
-    assert table_of(text).columns == ("line", "text")
+    table = table_of(text)
+    assert (table.name, table.columns) == ("the TOML list $.package", ("name", "hash", "uses"))
+    assert list(table.rows()) == [["adler", "00", read], ["libc", "01", None]]
+
+
+def test_toml_that_is_not_valid() -> None:
+    """A list that goes on in the next line has only lines if the text is no TOML, not cells with a part of it."""
+    assert table_of('[[package]]\nname = "a"\nuses = [\n x,\n]\nname = "b"\n').columns == (
+        "line",
+        "text",
+    )
+
+
+_WIDE = "".join(
+    f"-[ RECORD {n} ]-----\nid   | {n}\nname | web{n}\nnote | {n % 2 or ''}\n" for n in (1, 2, 3)
+)
+_SPEAKERS = "".join(f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Bo", "Cy", "Bo") * 5))
+_TABLES = " id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n\n {other} | name\n----+------\n  3 | cy\n(1 row)\n"
+_TOP = "up 12 days, load 4.08\n\n  PID  USER   %CPU\n    1  root    0.1\n   17  ann    99.0\n   20  bo      0.0\n"
+_RST = "====  ====\nid    name\n====  ====\n1     ann\n2     ben\n====  ====\n"
+_RESPONSE = """\
+HTTP/2 200
+date: Fri, 20 Nov 2026
+content-type: application/json
+
+{"orders": [{"id": 1, "total": 5}, {"id": 2, "total": 6}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "text, columns, count",
+    [
+        (_WIDE, ("heading", "id", "name", "note"), 3),
+        (_SPEAKERS, ("line", "text"), 20),
+        (_RESPONSE, ("id", "total"), 2),
+        (_TOP, ("PID", "USER", "%CPU"), 3),
+        (_RST, ("id", "name"), 2),
+        (_TOP + "\n" + _TOP.partition("\n\n")[2].replace("USER", "TEAM"), ("line", "text"), 11),
+        (_TABLES.format(other="id"), ("id", "name"), 3),
+        (_TABLES.format(other="no"), ("line", "text"), 10),
+        ("Sales of Lyon  1,250  2,300\nSales of Kiel  9,125  7,100\n" * 3, ("line", "text"), 6),
+    ],
+)
+def test_more_outputs(text: str, columns: tuple[str, ...], count: int) -> None:
+    """Wide rows, what is below headers, equal tables have rows; speakers, grouped numbers and different tables have none."""
+    table = table_of(text)
+    assert table.columns == columns
+    assert len(list(table.rows())) == count
 
 
 def test_empty_item() -> None:

@@ -20,8 +20,8 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of, members_of
 from memory_context.runtime import events
 from memory_context.text.excerpt.record_around_place import record_at
-from memory_context.text.excerpt.segments import end_of_header
 from memory_context.text.index.analyzer import analyze
+from memory_context.text.rows.names_above_rows import end_of_names
 from memory_context.text.tokens.counter import TokenCounter
 
 # Some 4,000 tokens of prose: a light model reads them in a second or two.
@@ -201,7 +201,7 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
     if not isinstance(text, str):
         raise InvalidArgumentError(f"{item.memory_key} is binary content, which no model reads")
     parts = list[TextPart]()
-    heading = text[: end_of_header(text, 0, len(text))]
+    heading = text[: end_of_names(text, 0, len(text))]
     header = heading.partition("\n")[0]
     number = 1
     counted = 0

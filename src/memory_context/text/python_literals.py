@@ -14,6 +14,8 @@ from memory_context.model.json_object import JsonObject
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
+# A value may be so far below the lines that introduce it, such as the headers of an HTTP response.
+FARTHEST_VALUE = 4_000
 # A Python string, closed, or open up to the end of the text. The quantifiers are possessive, so that no character is
 # read twice, however many backslashes there are.
 _STRING = (
@@ -69,6 +71,7 @@ _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|x..|[^ux])[^\\]*+)*+", re.DOTALL)
 
 
+_VALUE_BELOW = re.compile(r"(?<=\n)[\[{]")
 _OBJECT_START = re.compile(r"\s*(?=\{)")
 
 
@@ -130,6 +133,14 @@ def find_value(text: str) -> tuple[int, bool] | None:
     if closed or begin["fields"]:
         return begin.end(), closed == value
     return None
+
+
+def start_of_value(text: str) -> int | None:
+    """Return where a value begins that goes on to the end of `text`: 0, or below some first lines; None without one."""
+    if is_literal(text):
+        return 0
+    value = _VALUE_BELOW.search(text, 0, FARTHEST_VALUE)
+    return value.start() if value and is_literal(text[value.start() :]) else None
 
 
 def read_literal(text: str) -> Literal | None:

@@ -27,6 +27,9 @@ from memory_context.text.rows.rows_under_columns import Row
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
+# What a text must hold of the message if it names the measure: of "Which pod uses the most memory?", rows of pods under
+# `MEMORY` hold a third.
+LEAST_OF_NAMED = 0.33
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
 # Columns whose numbers name something.
@@ -162,7 +165,8 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
             share = wanted.share(above | wanted.held_by(written))
             by_share[share].append((value, row))
     share = max(by_share, default=0.0)
-    if share < LEAST_OF_FACT:
+    is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
+    if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
         return 0.0, []
     return share, _with_value(by_share[share], wanted.asked)
 

@@ -23,13 +23,13 @@ from memory_context.conversation.recall.searched_candidates import SearchedCandi
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
-    end_of_column_names,
     record_at,
 )
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end
+from memory_context.text.rows.names_above_rows import names_above
 from memory_context.text.words_and_names import UNSPACED_RUN, unescaped
 
 # Within this many characters of a place, other terms are "near" it, or "beside" it.
@@ -101,8 +101,9 @@ class Occurrence:
 
     @property
     def names_a_column(self) -> bool:
-        """Return whether the place is in the header of a table that the text begins with."""
-        return self.start < end_of_column_names(self.text)
+        """Return whether the place is in the header of a table."""
+        names = names_above(self.text, self.start)
+        return names is not None and self.start < names[1]
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from memory_context.text.describe.sample import Sample, behind_lead
 from memory_context.text.describe.tracebacks import find_traceback
 from memory_context.text.lines import line_start
 from memory_context.text.log_levels import ERROR_MARKS, LEVELS, LONGEST_LINE, WARNING_MARKS
-from memory_context.text.rows.separated_values import begins_with_names
+from memory_context.text.rows.separated_values import named_columns
 
 LOOKED_AT = 60
 # Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
@@ -49,7 +49,7 @@ def describe_log(sample: Sample) -> Description | None:
     if not _LINE.match(lines[0]):
         # A table may have times or levels in its cells. The names above them have none.
         heads = (sample.head, behind_lead(sample.head))
-        if any(map(begins_with_names, heads)):
+        if any(map(named_columns, heads)):
             return None
     facts = f"log, {counted(sample.line_count, 'line')}"
     errors = _count_lines(sample.text, ERROR_MARKS)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from memory_context.text.python_literals import start_of_value
+
 HEAD = 65_536
 TAIL = 16_384
 LINES = 300
@@ -90,7 +92,12 @@ def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list
 
 
 def behind_lead(text: str) -> str:
-    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line."""
+    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line.
+
+    Before a value of JSON there may be several, such as the headers of an HTTP response or a tool's warnings.
+    """
+    if value := start_of_value(text):
+        return text[value:]
     lead = _LEAD.match(text)
     if lead:
         return text[lead.end() :]

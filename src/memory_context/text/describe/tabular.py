@@ -5,36 +5,34 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
-from itertools import islice
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
-from memory_context.text.rows.command_columns import command_table
-from memory_context.text.rows.names_in_first_row import SAMPLED, is_number
+from memory_context.text.rows.command_columns import certain_columns
+from memory_context.text.rows.names_in_first_row import is_number
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.rows.ruled_tables import is_no_single_table, ruled_table
+from memory_context.text.rows.ruled_tables import is_no_single_table, joined_tables, ruled_table
 from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
-LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
-# `Name: value` or `NAME=value`, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
+# `Name: value`, `NAME=value` or `name | value`, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
 _FIELD = re.compile(
-    r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)| ?=(?!=))"
+    r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)| ?=(?!=)| \|(?=[^|]*$))"
 )
-_HAS_DIGIT = re.compile(r"\d")
 
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
     found = _ruled(sample) or _separated(sample) or _in_columns(sample)
     # Looked at last, because the whole text is searched for it.
-    if found is None or is_no_single_table(sample.text):
-        return None
-    return found
+    if found is None or not is_no_single_table(sample.text):
+        return found
+    tables = joined_tables(sample.text)
+    return _described(tables, tables.name.removeprefix("the ")) if tables else None
 
 
 def _ruled(sample: Sample) -> Description | None:
@@ -59,19 +57,9 @@ def _separated(sample: Sample) -> Description | None:
 
 
 def _in_columns(sample: Sample) -> Description | None:
-    """Describe columns below a line of names, as commands print them, if one column has digits in each row.
-
-    Without such a column, words below capitalised words may be a title and its text.
-    """
-    table = command_table(sample.text)
-    if table is None or len(table.columns) < LEAST_COLUMNS:
-        return None
-    sample_of_rows = islice(table.rows(), SAMPLED)
-    columns = list(zip(*sample_of_rows, strict=True))
-    for cells in columns[:-1]:
-        if all(cell and _HAS_DIGIT.search(cell) for cell in cells):
-            return _described(table, "table")
-    return None
+    """Describe columns below a line of names, as commands print them."""
+    table = certain_columns(sample.text)
+    return _described(table, "table") if table else None
 
 
 def _described(table: TextTable, notation: str) -> Description | None:

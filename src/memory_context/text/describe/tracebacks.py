@@ -53,7 +53,9 @@ def find_traceback(sample: Sample) -> Description | None:
     elif any(mark in text for mark in _MARKS):
         errors = list(_OTHER_ERROR.finditer(text))
         error = errors[-1] if errors else None
-        frames = list(_TRACE_FRAME.finditer(text, error.end())) if error else []
+        # The innermost cause may have only `... 41 more` below it.
+        all_frames = list(_TRACE_FRAME.finditer(text)) if error else []
+        frames = [one for one in all_frames if error and one.start() > error.end()] or all_frames
     else:
         return None
     if error is None:

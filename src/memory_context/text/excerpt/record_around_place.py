@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 
 from memory_context.model.selection import Cost
@@ -28,9 +28,9 @@ from memory_context.text.excerpt.records_by_line_forms import (
     opens_block,
     repeated_block,
 )
-from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
+from memory_context.text.rows.names_above_rows import names_above
 
 # A stored conversation has one message per line, as JSON. Each line begins like this:
 SAID = '{"role": "'
@@ -60,7 +60,6 @@ _BEHIND_QUESTION = " \t\r*_\"')"
 # The line below a line, or below a blank one, if it is no heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
-_DIGIT = re.compile(r"\d")
 # A key of YAML, behind comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
@@ -101,11 +100,14 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
     """
     chosen = list[Record]()
     remaining = budget
+    paid = set[Span]()
     for record in records:
-        costs = [cost(text[start:stop]) for start, stop in record.spans]
-        price = sum(costs) + GAP_COST * len(costs)
+        # Rows of one table have the same head, which is shown once.
+        new = set(record.spans) - paid
+        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in new)
         if price <= remaining:
             chosen.append(record)
+            paid |= new
             remaining -= price
     chosen.sort(key=attrgetter("start"))
     spans = chain.from_iterable(record.spans for record in chosen)
@@ -207,21 +209,13 @@ def _part_of_long_line(line: Span, place: Span) -> Span | None:
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
     """Return the line ``text[start:stop]`` as a table row with its header; None if it is not a row."""
-    header = end_of_column_names(text)
-    if not header:
+    names = names_above(text, start)
+    if names is None:
         return _row_of_columns(text, start, stop)
     heads = list[Span]()
-    if start > header:
-        heads.append((0, header))
+    if start > names[1]:
+        heads.append(names)
     return Record(start, stop, heads)
-
-
-def end_of_column_names(text: str) -> int:
-    """Return where the column names end that a text begins with; 0 if it does not begin with any."""
-    header = end_of_header(text, 0, len(text))
-    if _is_data(text[:header]):
-        return 0
-    return header
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
@@ -233,15 +227,7 @@ def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     adjacent = [_count_cells(text, *line) for line in _adjacent_lines(text, start, stop)]
     if cells not in adjacent:
         return None
-    heads = list[Span]()
-    first_lines = islice(line_spans(text, 0, start - 1), HEADER_LINES)
-    for begin, end in first_lines:
-        if _count_cells(text, begin, end) == cells:
-            has_digits = any(map(str.isdigit, text[begin:end]))
-            if not has_digits:
-                heads.append((begin, end))
-            break
-    return Record(start, stop, heads, comes_again=True)
+    return Record(start, stop, comes_again=True)
 
 
 def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
@@ -268,13 +254,6 @@ def turn_at(text: str, start: int, stop: int) -> Record:
             break
         stop = line_end(text, below)
     return Record(start, stop)
-
-
-def _is_data(header: str) -> bool:
-    """Return whether a first line is a row of data and not a header: most of its cells hold digits."""
-    cells = re.split(r"[,\t;|\u2502]", header)
-    with_digits = list(filter(_DIGIT.search, cells))
-    return 2 * len(with_digits) > len(cells)
 
 
 def _object_at(text: str, start: int) -> Record | None:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TypeAlias
 
 from memory_context.sentences_models_read import GAP
@@ -21,9 +21,14 @@ from memory_context.text.excerpt.escapes_in_place import start_of_escape, unesca
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
-from memory_context.text.python_literals import begins_value, find_value, parse_literal
+from memory_context.text.python_literals import (
+    begins_value,
+    find_value,
+    parse_literal,
+    start_of_value,
+)
 from memory_context.text.ranges import Span, joined
-from memory_context.text.rows.ruled_tables import lines_of_names
+from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 
 USUAL_LENGTH = 80
 LONG_LINE = 120
@@ -35,9 +40,6 @@ LONG_VALUE = 120
 DEEPEST = 12
 # Bounded, because a long run of spaces is split into many segments, and each of them is measured from its beginning.
 DEEPEST_INDENTATION = 200
-HEADER_LINES = 20
-HEADER_CHARACTERS = 4000
-LEAST_LINES = 3
 
 # Where a reader would break a long line: after an escaped line break, a line break of old Macs, the end of an object or
 # list, a comma, the end of a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted
@@ -154,10 +156,13 @@ def split(text: str, root: str = "$") -> Segmentation:
     Their paths begin with *root*, or with ``…`` if the text is not all of the value, so that no path could be followed.
     """
     found = Segmentation(text, [(0, len(text))])
-    value = find_value(text)
-    if value:
+    if value := find_value(text):
         start, is_complete = value
         _split_container(found, start, root if is_complete else GAP, 0)
+        return found
+    if below := start_of_value(text):
+        _split_text(found, 0, below - 1, 0)
+        _split_container(found, _skip_space(text, below), root, 0)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
@@ -184,7 +189,7 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
             _split_objects(found, start, end)
         return found
     found = Segmentation(text, regions)
-    header = 0 if end_of_header(text, *regions[0]) else None
+    header = 0 if end_of_names(text, *regions[0]) else None
     for start, end in regions:
         _split_text(found, start, end, 0, header if start else None)
     return found
@@ -343,19 +348,26 @@ def _split_text(
     """
     text = found.text
     segments = found.segments
-    header_end = 0
-    if header is None:
-        header_end = end_of_header(text, start, end)
-    if header_end:
-        header = len(segments)
-        segments.append(Segment(start, header_end, container))
-        start = header_end + 1
     scopes = list[Span]()
-    for begin, stop in _packed(text, start, end):
-        parent = header
-        if header is None:
-            parent = _enter_scope(text, begin, scopes, len(segments))
-        segments.append(Segment(begin, stop, container, parent))
+
+    def add_lines(start: int, end: int, header: int | None) -> None:
+        for begin, stop in _packed(text, start, end):
+            parent = header
+            if header is None:
+                parent = _enter_scope(text, begin, scopes, len(segments))
+            segments.append(Segment(begin, stop, container, parent))
+
+    for begin, names_end, stop in blocks_with_names(text, start, end):
+        if begin > start:
+            add_lines(start, begin - 1, header)
+        names = len(segments)
+        if begin == start and header is None:
+            header = names
+        segments.append(Segment(begin, names_end, container))
+        add_lines(names_end + 1, stop, names)
+        start = stop + 1
+    if start < end:
+        add_lines(start, end, header)
 
 
 def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int | None:
@@ -390,23 +402,6 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
 
 def _indentation(text: str, begin: int) -> int:
     return _SPACE.match(text, begin, begin + DEEPEST_INDENTATION).end() - begin  # type: ignore[union-attr] # matches anything
-
-
-def end_of_header(text: str, start: int, end: int) -> int:
-    """Return where the header ends of a table that begins at `start`; 0 if no table begins there."""
-    head = line_spans(text, start, min(end, start + HEADER_CHARACTERS))
-    places = list(islice(head, HEADER_LINES))[:-1]  # the last one may be cut
-    if len(places) < LEAST_LINES:
-        return 0
-    lines = [text[begin:stop] for begin, stop in places]
-    if names := lines_of_names(lines):
-        return places[names - 1][1]
-    for mark in ",\t;|":
-        count = lines[0].count(mark)
-        # At least twice, because text with one comma in every line is as often prose as a table.
-        if count > 1 and all(line.count(mark) == count for line in lines):
-            return places[0][1]
-    return 0
 
 
 def _packed(text: str, start: int, end: int) -> Iterator[Span]:

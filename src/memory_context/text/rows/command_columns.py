@@ -20,6 +20,7 @@ from memory_context.text.rows.rows_under_columns import (
 )
 
 TRIED = 50
+LEAST_COLUMNS = 3
 LEAST_CAPITALS = 0.6
 # A line of `ls -l`, whose groups are the columns. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
@@ -38,6 +39,7 @@ _BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .
 _WORD = re.compile(r"\S+")
 # What names of columns do not have: characters of sentences and code, and days as numbers; `PORT(S)` and `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b\d{6,}\b|[=.,;\[\]{}<>\"'|\\]")
+_HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
@@ -54,6 +56,21 @@ def command_table(text: str) -> TextTable | None:
     if any(map(_HASH.match, lines)) and all(map(_COMMIT.fullmatch, filled)):
         return _listing(text, _COMMIT)
     return _below_names(text, lines)
+
+
+def certain_columns(text: str) -> TextTable | None:
+    """Return the rows below a line of names if all names are in capitals, or one column has digits in each row.
+
+    Without such a column, words below capitalised words may be a title and its text.
+    """
+    table = command_table(text)
+    if table is None or len(table.columns) < LEAST_COLUMNS:
+        return None
+    columns = list(zip(*islice(table.rows(), TRIED), strict=True))
+    for cells in columns[:-1]:
+        if all(cell and _HAS_DIGIT.search(cell) for cell in cells):
+            return table
+    return None
 
 
 def _is_listing(text: str, pattern: re.Pattern[str]) -> bool:

@@ -17,7 +17,7 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
-from memory_context.text.rows.yaml_and_ini_values import configuration_table
+from memory_context.text.rows.yaml_and_ini_values import OPEN_VALUE, configuration_table
 
 _Match: TypeAlias = re.Match[str]
 
@@ -28,16 +28,17 @@ MOST_COLUMNS = 200
 LONG_LINE = 60
 # Text that is indented so far below a blank line is shown as it is, as in Markdown.
 LITERAL = 4
-# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts
-# between dots; the value may be missing.
+# `Name: value`, `NAME=value`, `- **Name**: value`, or `name | value` as psql writes wide rows. A name has one or a few
+# words, or parts between dots; the value may be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}"
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
-    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
+    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*|\|\s*(?=[^|]*$))(?:\*\*)?(?P<value>.*)"
 )
 # How `git log` begins a commit.
 _COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
-_SECTION = re.compile(r"\s*\[{1,2}(?P<title>[^\[\]]+)\]{1,2}\s*")
+# In psql with hyphens around it: `-[ RECORD 1 ]-+----`.
+_SECTION = re.compile(r"\s*-?\[{1,2}(?P<title>[^\[\]]+)\]{1,2}[-+]*\s*")
 # A title of Markdown, or one between hyphens or equals signs.
 _TITLE = re.compile(
     r"\s*(?:#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
@@ -47,10 +48,6 @@ _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
 _ITEM = re.compile(r"\s*[-*•] +(?P<item>.*)")
 _RULE = re.compile(r"\s*[-=_*]{3,}\s*")
 _COMMENT = re.compile(r"\s*[#;]")
-# A list or a text of TOML that goes on in the next line: its lines would look like fields of their own.
-_OPEN_VALUE = re.compile(
-    r"^[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:[^\n]*,[ \t]*|[^]\n]*)$)", re.MULTILINE
-)
 _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as people write them
 
 
@@ -76,6 +73,7 @@ class _Block:
         sign_at: Where the sign of the last field stands; names that are aligned to the right have theirs at one place.
         is_open: Whether the last field had no value on its own line.
         is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
+        again: How many fields it already had.
         has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
     """
 
@@ -88,9 +86,11 @@ class _Block:
     is_open: bool = False
     is_wrapped: bool = False
     has_body: bool = False
+    again: int = 0
 
     def add(self, name: str, value: str) -> None:
         """Add a field, or another value of a field that the record already has."""
+        self.again += name in self.fields
         self.fields.setdefault(name, [])
         self.last = name
         self._join(value, ", ")
@@ -140,20 +140,23 @@ def record_table(text: str) -> TextTable | None:
     fields occur in several records, the rows are keys and values.
     """
     table = configuration_table(text) or pair_table(text)
-    if table or _OPEN_VALUE.search(text):
+    if table or OPEN_VALUE.search(text):
         return table
     form = _form_of(text)
     names = Counter[str]()
+    again = 0
     has_headings = has_texts = False
     for block in _blocks(text, form):
         has_headings |= block.heading is not None
         has_texts |= bool(block.text)
+        again += block.again
         # A name that never has a value is a title above other fields.
         names.update(name for name, value in block.fields.items() if value)
     recurring = [name for name, count in names.items() if count > 1]
     if len(recurring) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
-    if len(names) > MOST_COLUMNS:
+    # A field seldom comes twice in a record; a speaker comes again and again, in any order.
+    if len(names) > MOST_COLUMNS or 10 * again > names.total():
         return None
 
     first = [HEADING] if has_headings else []
@@ -192,8 +195,8 @@ def _read(text: str) -> Iterator[_FieldLine]:
 def _matched(line: str) -> tuple[str, _Match | None]:
     """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
     line = _COMMIT.sub("commit: ", line)
-    # Most lines of prose have neither sign, and need not be matched.
-    if ":" not in line and "=" not in line:
+    # Most lines of prose have none of the signs, and need not be matched.
+    if not any(sign in line for sign in ":=|"):
         return line, None
     return line, FIELD.fullmatch(line)
 

@@ -14,13 +14,18 @@ from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
+from memory_context.text.rows.names_above_rows import BLANK_LINE, blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
-from memory_context.text.rows.ruled_tables import is_no_single_table, markdown_table, ruled_table
+from memory_context.text.rows.ruled_tables import (
+    is_no_single_table,
+    joined_tables,
+    markdown_table,
+    ruled_table,
+)
 from memory_context.text.rows.separated_values import (
     answer_table,
     separated_table,
-    table_between_bars,
 )
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_ini_values import configuration_table
@@ -84,17 +89,30 @@ def _of_other_text(text: str) -> TextTable | None:
         case Kind.YAML:
             return configuration_table(text)
         case _ if is_no_single_table(text):
-            return None
+            return joined_tables(text)
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
             return (
                 markdown_table(text)
                 or ruled_table(text)
                 or separated_table(text)
                 or command_table(text)
-                or table_between_bars(text)
+                or _of_block(text)
             )
         case _:
             return markdown_table(text)
+
+
+def _of_block(text: str) -> TextTable | None:
+    """Return the rows of the longest block, as below a summary, if it alone has names and is most of a text; else None."""
+    block = max(text.split(BLANK_LINE), key=len)
+    # The other lines must be no rows, and not too many.
+    others = text.replace(block, "", 1)
+    filled = sum(1 for line in lines_of(others) if line.strip())
+    if filled > block.count("\n") + 1 or ("|" in block and "|" in others):
+        return None
+    if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
+        return None
+    return ruled_table(block) or separated_table(block) or command_table(block)
 
 
 def _of_objects(text: str) -> TextTable | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 
-from memory_context.text.lines import line_end, line_start, lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -31,12 +31,12 @@ _RULE = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-�
 _RULE_OF_COLUMNS = re.compile(
     r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})+[ |:+┌-╋║-╰]*"
 )
+_UNDERLINE = re.compile(r"\s*([-=─━═])\1+\s*")
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
-# What the line of hyphens begins with, below another line.
-_MAY_BE_RULE = re.compile(r"(?<=\n)[ \t]*+\|?[ \t]*+:?-")
+_MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
 _DOTS = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
 _LEFT_OUT = re.compile(
@@ -61,18 +61,18 @@ def ruled_table(text: str) -> TextTable | None:
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
     tried = head[:LINES_TRIED]
-    above = list(takewhile(_is_no_rule, tried))
+    above = list(takewhile(lambda line: _is_no_rule(line) or _UNDERLINE.fullmatch(line), tried))
     if len(above) == len(tried):
         return None
     rule, *after = head[len(above) :]
-    is_frame = rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
+    is_frame = _begins_frame(rule)
     below = len(above) + 1
     line_above = above[-1] if above else ""
     if line_above.strip() and not is_frame:
         names = line_above
     elif after:
         names = after[0]
-        below += 1
+        below += 1 + any(map(_is_rule_of_columns, after[1:2]))
     else:
         return None
     if is_frame:
@@ -93,15 +93,22 @@ def ruled_table(text: str) -> TextTable | None:
 
 
 def lines_of_names(head: Sequence[str]) -> int:
-    """Return how many of the first lines of a text hold the names of a ruled table and the rules around them.
+    """Return how many of the first lines of a text hold the names of a ruled table and what is above these; 0 without any.
 
-    The names are in the first line, or in a frame, perhaps with types below them. It is 0 if they are not there.
+    The names are above the first rule, or in the frame that it begins, perhaps with types below them.
     """
     rules = [place for place, line in enumerate(head) if _is_rule_of_columns(line)]
-    if rules[:1] == [1] and head[0].strip():
-        return 2
-    is_framed = len(rules) > 1 and rules[0] == 0 and 1 < rules[1] <= LINES_OF_NAMES
+    if not rules or rules[0] >= LINES_TRIED:
+        return 0
+    first = rules[0]
+    if first and head[first - 1].strip() and not _begins_frame(head[first]):
+        return first + 1
+    is_framed = len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES
     return rules[1] + 1 if is_framed else 0
+
+
+def _begins_frame(rule: str) -> bool:
+    return rule.lstrip().startswith(_CORNERS) and not rule.startswith("++")
 
 
 def _is_rule_of_columns(line: str) -> bool:
@@ -109,8 +116,8 @@ def _is_rule_of_columns(line: str) -> bool:
 
 
 def is_no_single_table(text: str) -> bool:
-    """Return whether a text holds several Markdown tables, or a row between bars with dots in the place of other rows."""
-    tables = list(islice(_markdown_rules(text), 2))
+    """Return whether a text holds several tables with rules, or a row between bars with dots in the place of other rows."""
+    tables = list(islice(_tables(text), 2))
     if len(tables) > 1:
         return True
     # Most texts have no dots, and need not be searched line by line.
@@ -118,20 +125,34 @@ def is_no_single_table(text: str) -> bool:
     return has_dots and _LEFT_OUT.search(text) is not None
 
 
-def _markdown_rules(text: str) -> Iterator[int]:
-    """Yield the place of the line of hyphens of each Markdown table: the second of the lines with bars."""
-    if "|" not in text:
-        return
-    for match in _MAY_BE_RULE.finditer(text):
-        start = match.start()
-        names = line_start(text, start - 1)
-        before = line_start(text, max(0, names - 1))
-        if "|" not in text[names:start]:
-            continue
-        if "|" in text[before:names]:
-            continue
-        if DELIMITER_ROW.fullmatch(text, start, line_end(text, start)):
-            yield start
+def joined_tables(text: str) -> TextTable | None:
+    """Return the rows of all tables that a text consists of; None if their columns differ, or anything else is in it."""
+    if _LEFT_OUT.search(text):
+        return None
+    tables = list[TextTable]()
+    for block in filter(str.strip, text.split("\n\n")):
+        table = ruled_table(block) if begins_ruled(block.strip("\n")) else None
+        if table is None or table.columns != (tables or [table])[0].columns:
+            return None
+        tables.append(table)
+
+    def rows() -> Iterator[Row]:
+        for table in tables:
+            yield from table.rows()
+
+    return TextTable(tables[0].columns, rows, f"the {len(tables)} tables")
+
+
+def begins_ruled(block: str) -> bool:
+    """Return whether a rule of columns is in the first or the second line: nothing but the names is above them."""
+    return any(map(_is_rule_of_columns, block.split("\n", 2)[:2]))
+
+
+def _tables(text: str) -> Iterator[str]:
+    """Yield each block between blank lines that begins with the names of a table with rules."""
+    for block in text.split("\n\n"):
+        if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
+            yield block
 
 
 def _is_no_rule(line: str) -> bool:
@@ -225,7 +246,7 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
     def rows() -> Iterator[Row]:
         """Yield the rows up to the end of the table."""
         for line in islice(lines_of(text), below, None):
-            if not line.strip() or _FOOT.fullmatch(line):
+            if not line.strip() or _FOOT.fullmatch(line) or _is_rule_of_columns(line):
                 return
             cells = sliced(line, starts)
             yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])

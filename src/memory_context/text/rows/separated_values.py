@@ -27,12 +27,14 @@ from memory_context.text.rows.rows_under_columns import (
 )
 
 LINES_TRIED = 50
+BEGINNING = 4_000
 LEAST_EVEN = 0.9
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_CELLS = 2
-LEAST_BARS = 2
+# The comma in `12,345`, which is none between cells.
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
 # Not a word with a number behind it, which may end a sentence.
@@ -59,7 +61,12 @@ def separated_table(text: str) -> TextTable | None:
 
     for delimiter in sorted(heads, key=rank):
         head = heads[delimiter]
-        if _are_rows(head, delimiter) and not _are_sentences(text, head, delimiter):
+        is_grouped = delimiter == "," and "," not in _GROUPED.sub("", text[:BEGINNING])
+        if (
+            not is_grouped
+            and _are_rows(head, delimiter)
+            and not _are_sentences(text, head, delimiter)
+        ):
             return _table_of(text, delimiter, head)
     return None
 
@@ -137,36 +144,21 @@ def _is_blank(row: Row) -> bool:
     return not any(map(str.strip, row))
 
 
-def begins_with_names(head: str) -> bool:
-    """Return whether the beginning of a text is a line of names above lines with as many cells.
+def named_columns(head: str) -> tuple[str, ...]:
+    """Return the names in the first line of a text, above lines with as many cells; empty if it holds none.
 
     The cells may be times and levels, so that the lines look like those of a log. But a log may have one comma in each line,
     before its milliseconds.
     """
     table = separated_table(head)
     if table is None:
-        return False
+        return ()
     last_cells = [str(row[-1] or "") for row in islice(table.rows(), LINES_TRIED)]
     if len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells)):
-        return False
+        return ()
     first = head.partition("\n")[0]
-    return all(name in first for name in table.columns)
-
-
-def table_between_bars(text: str) -> TextTable | None:
-    """Return the one table within a text, whose lines have equally many bars; None if other lines have bars, too."""
-    blocks = list[Row]()
-    for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
-        if bars:
-            blocks.append(list(lines))
-    if len(blocks) != 1:
-        return None
-    [block] = blocks
-    if len(block) < LEAST_LINES:
-        return None
-    if block[0].count("|") < LEAST_BARS:
-        return None
-    return separated_table("\n".join(block))
+    # The first column may have no name, as that of row numbers.
+    return table.columns if table.columns[-1] in first else ()
 
 
 def _are_rows(rows: list[Row], delimiter: str) -> bool:

@@ -1,4 +1,4 @@
-"""Read the value of a configuration: of YAML, as people and tools write it.
+"""Read the value of a configuration: of YAML or TOML, as people and tools write it.
 
 Ordinary text often is valid YAML too, so only part of YAML is accepted here.
 """
@@ -6,6 +6,7 @@ Ordinary text often is valid YAML too, so only part of YAML is accepted here.
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -13,6 +14,7 @@ from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from memory_context.model.json_object import JsonObject
+from memory_context.text.json_documents import plain
 from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
@@ -29,17 +31,26 @@ _BEGINS_YAML = re.compile(
     r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
     re.MULTILINE,
 )
+# A list of tables, or a list or a text of TOML that goes on in the next line, and would look like fields of its own.
+OPEN_VALUE = re.compile(
+    r"^[ \t]*(?:\[\[|[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:[^\n]*,[ \t]*|[^]\n]*)$))",
+    re.MULTILINE,
+)
 _NULLS = ("", "~", "null")
 
 
 def configuration_table(text: str) -> TextTable | None:
-    """Return the records in a text of YAML, or else its values under their paths; None for other texts."""
+    """Return the records in a text of YAML or TOML, or else its values under their paths; None for other texts."""
     documents = yaml_documents(text)
+    notation = "YAML"
+    if not documents:
+        documents = _toml_documents(text)
+        notation = "TOML"
     value = documents[0] if len(documents) == 1 else documents
     objects = [value] if is_object(value) else value
     table = None
     if all(map(is_object, objects)):
-        table = records_in(value, "YAML")
+        table = records_in(value, notation)
     if table and _are_records(table):
         return table
     if is_object(value):
@@ -79,6 +90,16 @@ def yaml_documents(text: str) -> list[Any]:
     if not all(map(_is_nested, said)):
         return []
     return said
+
+
+def _toml_documents(text: str) -> list[Any]:
+    """Return the value of TOML that has lists of tables, or values of several lines; empty for other texts."""
+    if len(text) > REPR_AT_MOST or not OPEN_VALUE.search(text):
+        return []
+    try:
+        return [plain(tomllib.loads(text))]
+    except (ValueError, RecursionError):
+        return []
 
 
 class _TextLoader(BaseLoader):

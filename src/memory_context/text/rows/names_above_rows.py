@@ -1,0 +1,79 @@
+"""Find the lines with the names of columns above rows, whatever the form of the table.
+
+A table begins a *block*: the lines between two blank ones. So a text may hold several, below each other or below prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice, takewhile
+
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
+from memory_context.text.ranges import Span
+from memory_context.text.rows.command_columns import LEAST_COLUMNS, certain_columns
+from memory_context.text.rows.ruled_tables import begins_ruled, lines_of_names
+from memory_context.text.rows.separated_values import named_columns
+
+# So much of the beginning of a block shows whether it is a table.
+HEADER_LINES = 20
+HEADER_CHARACTERS = 4000
+LEAST_LINES = 3
+BLANK_LINE = "\n\n"
+# Names are so near to the beginning of their block.
+NEAR = 400
+# Without gaps, separators and rules there are no columns.
+_MAY_HOLD_NAMES = re.compile(r"  |[\t,;|│]|[-=─━═]{2}")
+
+
+def names_above(text: str, place: int) -> Span | None:
+    """Return the names with which the block around a place begins; None if it does not begin with any.
+
+    A short table below a title, as psql describes one of several tables, is taken for a paragraph: it is read as a whole.
+    """
+    above = text.rfind(BLANK_LINE, 0, place)
+    start = above + len(BLANK_LINE) if above >= 0 else 0
+    stop = end_of_names(text, start, len(text))
+    if not stop:
+        return None
+    end = text.find(BLANK_LINE, stop, start + LONGEST_RECORD)
+    names = text[start:stop]
+    is_titled = "\n" in names and not begins_ruled(names)
+    return None if end > 0 and is_titled else (start, stop)
+
+
+def blocks_with_names(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where each block of ``text[start:end]`` that begins with names begins, where these end, and where it ends."""
+    while start < end:
+        stop = text.find(BLANK_LINE, start, end)
+        if stop < 0:
+            stop = end
+        if names := end_of_names(text, start, stop):
+            yield start, names, stop
+        start = stop + len(BLANK_LINE)
+
+
+def end_of_names(text: str, start: int, end: int) -> int:
+    """Return where the names of columns end with which ``text[start:end]`` begins; 0 if it does not begin with any."""
+    if not _MAY_HOLD_NAMES.search(text, start, min(end, start + NEAR)):
+        return 0
+    names = _length_of_names(text[start : min(end, start + HEADER_CHARACTERS)])
+    return start + names if names else 0
+
+
+@lru_cache(maxsize=64)
+def _length_of_names(beginning: str) -> int:
+    """Return how long the names are that the beginning of a text consists of; cached, as it is asked for each row."""
+    lines = list(takewhile(bool, islice(beginning.split("\n"), HEADER_LINES)))
+    if len(beginning) == HEADER_CHARACTERS and len(lines) < HEADER_LINES:
+        lines.pop()  # it may be cut
+    if len(lines) < LEAST_LINES:
+        return 0
+    names = lines_of_names(lines)
+    # A drawn table may have a bar at either end and no rule.
+    block = "\n".join(line.replace("│", "|").strip("|") for line in lines)
+    # With two columns, prose that has one comma in every line would look like a table.
+    if not names and (len(named_columns(block)) >= LEAST_COLUMNS or certain_columns(block)):
+        names = 1
+    return len("\n".join(lines[:names]))
