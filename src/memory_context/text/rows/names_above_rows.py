@@ -67,7 +67,7 @@ def _length_of_names(beginning: str) -> int:
     """Return how long the names are that the beginning of a text consists of; cached, as it is asked for each row."""
     lines = list(takewhile(bool, islice(beginning.split("\n"), HEADER_LINES)))
     if len(beginning) == HEADER_CHARACTERS and len(lines) < HEADER_LINES:
-        lines.pop()  # it may be cut
+        lines = lines[:-1]  # it may be cut
     if len(lines) < LEAST_LINES:
         return 0
     names = lines_of_names(lines)
