@@ -597,10 +597,17 @@ def test_escapes_are_taken_out_in_place(text: str) -> None:
         ("errors: []", False),
         ("error: 0.5 is no number", True),
         ("Error: connection refused", True),
+        ('ERROR:  null value in column "email" violates not-null constraint', True),
+        ("Error: None of the servers replied", True),
+        ("error: false positive", True),
+        ("Failed: 0 of 3 nodes joined", True),
+        ("ok=3 changed=1 unreachable=0 failed=0   skipped=2", False),
+        ("Failures: 0, Errors: 0 | Skipped: 1", False),
+        ('{"errors": 0}', False),
     ],
 )
 def test_no_error_is_not_an_error(text: str, reports: bool) -> None:
-    """A field or a count that says there is none does not count as the report of one."""
+    """A field or a count that says there is none does not count as the report of one, unless words follow its value."""
     assert reports_fault(text) == reports
 
 
