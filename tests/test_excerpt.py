@@ -29,6 +29,7 @@ from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
+from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
 from query_tables import FORMS, shop
@@ -203,6 +204,21 @@ def test_every_record_of_an_excerpt_is_json(
         path, value = _split("$" + line.removeprefix("$"))
         if value[:1] in ("{", "["):
             _check_record(_at(document, path), json.loads(value, strict=False))
+
+
+@for_each("key", ["年柱", "über", '年"柱', "a b"])
+def test_the_path_of_a_record_can_be_followed(key: str) -> None:
+    """Whatever the key, `retrieve(path=…)` finds what the path in an excerpt stands before."""
+    text = json.dumps({key: [{"id": n, "name": f"part-{n}"} for n in range(60)]})
+    path, _ = excerpt(text, "part-40", 300, len).text.split(" [")
+    assert [json.loads(text)[key]] == list(found_values(text, path).values)
+
+
+def test_nothing_is_left_out_before_headers_above_json() -> None:
+    """An excerpt that begins with a text's first lines has no gap mark before or between them."""
+    head = "HTTP/1.1 200 OK\ncontent-type: application/json\nserver: front-77, via varnish\nx-request-id: a-12345"
+    text = head + "\n\n" + json.dumps({"items": [{"id": n} for n in range(90)]})
+    assert excerpt(text, "", 400, len, ranking=PREVIEW).text.startswith(head)
 
 
 def _split(line: str) -> tuple[list[str | int], str]:

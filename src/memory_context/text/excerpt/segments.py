@@ -321,18 +321,21 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
 def _step(key: str) -> str:
     """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
 
+    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
+
     Args:
         key: The key as it stands before its value, with its quotes and the sign after it.
     """
     key = key.rstrip(" \t\r\n:=")
     # What was an escape before a closing quote is a space.
     name = key.strip("'\" ")
-    if "\\" in key and key.startswith('"'):
+    has_escapes = "\\" in key
+    if has_escapes and key.startswith('"'):
         with suppress(ValueError):  # a repr may have other escapes than JSON
             name = json.loads(key)
-    if name.isidentifier():
+    if name.isascii() and name.isidentifier():
         return f".{name}"
-    return f"[{json.dumps(name)}]"
+    return f"[{json.dumps(name, ensure_ascii=has_escapes)}]"
 
 
 def _skip_space(text: str, place: int) -> int:
