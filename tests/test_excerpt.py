@@ -26,6 +26,7 @@ from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
@@ -840,6 +841,13 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 
     assert len(text) == split(text).segments[-1].end
     assert len(names(text)) < 2
+
+
+def test_a_string_that_a_region_ends_in_is_one_string() -> None:
+    """Brackets in it open nothing, and of 5,000 escaped quotes in it none begins another that is read to the end."""
+    cut = '{"a": "' + r"{\"" * 5_000
+
+    assert ["{", '"a"', cut[6:-1]] == STRING_OR_BRACKET.findall(cut + '"}', 0, len(cut) - 1)
 
 
 def test_large_json_with_an_open_parenthesis_is_read_once() -> None:
