@@ -575,6 +575,25 @@ def test_json_in_the_text_of_an_mcp_result_is_shown_by_its_records() -> None:
     assert all(member in text for member in re.findall(r'\\"title\\": \\"[^"]+"', shown.text))
 
 
+@for_each(
+    "document, shows",
+    [
+        ({"fields": [{"type": "text", "id": n, "is": "word " * 30} for n in range(9)]}, True),
+        ({"id": 7, "type": "text", "content": "a b", "meta": None, "rest": "word " * 99}, False),
+    ],
+)
+def test_only_what_frames_the_texts_of_an_mcp_result_is_left_out(
+    document: Any, shows: bool
+) -> None:
+    """Fields of the same names in other JSON are shown; those left out are among the number of members left out."""
+    shown = excerpt(json.dumps(document), "", 300, len, ranking=PREVIEW).text
+    path, value = _split(shown.split("\n")[0])
+    members = json.loads(value)
+    missing = members.pop("…", 0)
+    assert shows == ("type" in members)
+    assert len(_at(document, path)) == len(members) + missing
+
+
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
     """As agents that print a result and keep its first characters have it; no path could be followed there."""
     inner = _mcp_result(json.dumps(ISSUES))
