@@ -110,6 +110,27 @@ def test_the_last_line_of_a_conversation_sums_nothing_up() -> None:
     assert "text, 41 lines: (10:00) ann: what of plan 0?" == describe(text)
 
 
+@for_each(
+    "head",
+    [
+        "HTTP/1.1 200 OK\ncontent-type: application/json\n\n",
+        "WARNING: pip is old\n[notice] A new release of pip is available\n",
+        "[notice] A new release of pip is available\nWARNING: pip is old\n",
+    ],
+)
+def test_json_below_some_first_lines_is_json(head: str) -> None:
+    """Headers and warnings above it do not matter, even if one begins with a bracket."""
+    assert "JSON list of 40 objects: id" == describe(
+        head + json.dumps([{"id": n} for n in range(40)])
+    )
+
+
+def test_prose_above_a_short_list_is_text() -> None:
+    """A last line in brackets says nothing about the lines above it."""
+    prose = "I looked at the files of the project.\n" * 60
+    assert describe(f"{prose}\n[12, 13]\n").startswith("text, 62 lines")
+
+
 @for_each("text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"])
 def test_what_only_looks_like_json_is_text(text: str) -> None:
     """Brackets alone do not make JSON, and nothing in them is ever run."""

@@ -26,9 +26,11 @@ from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
+from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
 from query_tables import FORMS, shop
@@ -203,6 +205,21 @@ def test_every_record_of_an_excerpt_is_json(
         path, value = _split("$" + line.removeprefix("$"))
         if value[:1] in ("{", "["):
             _check_record(_at(document, path), json.loads(value, strict=False))
+
+
+@for_each("key", ["年柱", "über", '年"柱', "a b"])
+def test_the_path_of_a_record_can_be_followed(key: str) -> None:
+    """Whatever the key, `retrieve(path=…)` finds what the path in an excerpt stands before."""
+    text = json.dumps({key: [{"id": n, "name": f"part-{n}"} for n in range(60)]})
+    path, _ = excerpt(text, "part-40", 300, len).text.split(" [")
+    assert [json.loads(text)[key]] == list(found_values(text, path).values)
+
+
+def test_nothing_is_left_out_before_headers_above_json() -> None:
+    """An excerpt that begins with a text's first lines has no gap mark before or between them."""
+    head = "HTTP/1.1 200 OK\ncontent-type: application/json\nserver: front-77, via varnish\nx-request-id: a-12345"
+    text = head + "\n\n" + json.dumps({"items": [{"id": n} for n in range(90)]})
+    assert excerpt(text, "", 400, len, ranking=PREVIEW).text.startswith(head)
 
 
 def _split(line: str) -> tuple[list[str | int], str]:
@@ -558,6 +575,25 @@ def test_json_in_the_text_of_an_mcp_result_is_shown_by_its_records() -> None:
     assert all(member in text for member in re.findall(r'\\"title\\": \\"[^"]+"', shown.text))
 
 
+@for_each(
+    "document, shows",
+    [
+        ({"fields": [{"type": "text", "id": n, "is": "word " * 30} for n in range(9)]}, True),
+        ({"id": 7, "type": "text", "content": "a b", "meta": None, "rest": "word " * 99}, False),
+    ],
+)
+def test_only_what_frames_the_texts_of_an_mcp_result_is_left_out(
+    document: Any, shows: bool
+) -> None:
+    """Fields of the same names in other JSON are shown; those left out are among the number of members left out."""
+    shown = excerpt(json.dumps(document), "", 300, len, ranking=PREVIEW).text
+    path, value = _split(shown.split("\n")[0])
+    members = json.loads(value)
+    missing = members.pop("…", 0)
+    assert shows == ("type" in members)
+    assert len(_at(document, path)) == len(members) + missing
+
+
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
     """As agents that print a result and keep its first characters have it; no path could be followed there."""
     inner = _mcp_result(json.dumps(ISSUES))
@@ -597,10 +633,17 @@ def test_escapes_are_taken_out_in_place(text: str) -> None:
         ("errors: []", False),
         ("error: 0.5 is no number", True),
         ("Error: connection refused", True),
+        ('ERROR:  null value in column "email" violates not-null constraint', True),
+        ("Error: None of the servers replied", True),
+        ("error: false positive", True),
+        ("Failed: 0 of 3 nodes joined", True),
+        ("ok=3 changed=1 unreachable=0 failed=0   skipped=2", False),
+        ("Failures: 0, Errors: 0 | Skipped: 1", False),
+        ('{"errors": 0}', False),
     ],
 )
 def test_no_error_is_not_an_error(text: str, reports: bool) -> None:
-    """A field or a count that says there is none does not count as the report of one."""
+    """A field or a count that says there is none does not count as the report of one, unless words follow its value."""
     assert reports_fault(text) == reports
 
 
@@ -817,6 +860,13 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 
     assert len(text) == split(text).segments[-1].end
     assert len(names(text)) < 2
+
+
+def test_a_string_that_a_region_ends_in_is_one_string() -> None:
+    """Brackets in it open nothing, and of 5,000 escaped quotes in it none begins another that is read to the end."""
+    cut = '{"a": "' + r"{\"" * 5_000
+
+    assert ["{", '"a"', cut[6:-1]] == STRING_OR_BRACKET.findall(cut + '"}', 0, len(cut) - 1)
 
 
 def test_large_json_with_an_open_parenthesis_is_read_once() -> None:

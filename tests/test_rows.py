@@ -91,6 +91,12 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
     assert (columns, rows) == rows_of(text)
 
 
+def test_two_words_far_above_other_lines_are_no_names() -> None:
+    """A block of a single line, which ends before what may be cut, names nothing."""
+    text = "x  y\n\n\nab  cd\n" + "word word\n" * 500
+    assert ("line", "text") == table_of(text).columns
+
+
 @for_each(
     "names, line",
     [

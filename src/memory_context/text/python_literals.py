@@ -144,7 +144,9 @@ def start_of_value(text: str) -> int | None:
 
     It must be a quarter of the text at least: a last line in brackets says nothing about the prose above it.
     """
-    if begins_value(text):
+    first_line = text[:FARTHEST_VALUE].partition("\n")[0]
+    # Not a mark in brackets, such as `[notice]`.
+    if begins_value(text) and _has_literals_alone(first_line):
         return None
     for opening in islice(_VALUE_BELOW.finditer(text, 0, FARTHEST_VALUE), MOST_OPENINGS):
         start = opening.start()

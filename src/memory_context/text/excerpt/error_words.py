@@ -7,10 +7,16 @@ from collections.abc import Iterable, Mapping
 
 _FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
-# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`.
+# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. Its value ends there,
+# or another field follows, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` is an error.
 _NONE = re.compile(
-    r"""\b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b|\w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*(?:0\b(?!\.)|false|null|none|''|""|\[\])""",
-    re.IGNORECASE,
+    r"""
+    \b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b
+    | \w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*
+      (?:0|false|null|none|''|""|\[\])
+      (?![ \t]*(?![\w.]+[:=])[\w.-])
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -175,11 +175,15 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
         return show_spans(text, ((one.start, one.end) for one in segments), first_line)
     lines = ShownLines(text, first_line)
     shown = dict[tuple[int, int], list[Segment]]()
+    place = end = 0
     for segment in segments:
         lines.show(segment.start, segment.end)
+        if _NON_SPACE.search(text, end, segment.start):
+            place = segment.start
+        end = segment.end
         # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
-        place = 0 if segment.container else segment.start
-        shown.setdefault((segment.container, place), []).append(segment)
+        key = (segment.container, 0 if segment.container else place)
+        shown.setdefault(key, []).append(segment)
     records = list[str]()
     for (container, _), run in shown.items():
         records.append(_record(text, found.containers[container], run))
@@ -232,7 +236,9 @@ def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
     """Render the path of a record, then the members shown, as JSON; or the segments shown of one long string."""
     if container.kind == "text":
         shown_end = run[0].start
-        shown = f"{container.path}: " if container.path else f"{GAP} "
+        shown = f"{GAP} " if shown_end else ""
+        if container.path:
+            shown = f"{container.path}: "
         for segment in run:
             gap = text[shown_end : segment.start]
             shown += gap if _ONLY_BREAKS.fullmatch(gap) else f" {GAP} "

@@ -7,8 +7,15 @@ import re
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.ranges import Span
 
-# Brackets, and strings of JSON or of a Python repr: neither holds a line break.
-STRING_OR_BRACKET = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
+# Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
+STRING_OR_BRACKET = re.compile(
+    r"""
+    "(?:[^"\\\n]|\\.)*+(?:"|\\?\Z)
+    | '(?:[^'\\\n]|\\.)*+(?:'|\\?\Z)
+    | [{}\[\]]
+    """,
+    re.VERBOSE,
+)
 # Where an object begins. An unescaped quote right after a brace cannot be inside a string.
 OBJECT_START = re.compile(r"""\{\s*["']""")
 BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")

@@ -74,12 +74,14 @@ _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
     re.DOTALL,
 )
-# What nearly every result of an MCP tool says beside its texts, and the path of such a text, the values in which have
-# paths of their own (`json_documents`).
+# What nearly every result of an MCP tool says beside its texts, where such a result has it, and the path of such a text,
+# the values in which have paths of their own (`json_documents`).
 _FRAME = re.compile(
     r"""["']?(?:_?meta|annotations|type|isError)["']?\s*[:=]\s*(?:null|None|["']text["']|[fF]alse)"""
 )
+_FRAMED = re.compile(r"[$…](?:(?:\.content)?\[\d+\])?")
 _FRAMED_TEXT = re.compile(r"\$(?:\.content)?\[\d+\]\.text")
+_TEXTS = {".content", ".text"}
 
 # Of a member: its step in a JSONPath, its start, its value's start, and its end.
 _Member: TypeAlias = tuple[str, int, int, int]
@@ -232,7 +234,9 @@ def _split_container(
     found.containers.append(Container())  # replaced below, when its size is known
     size = 0
     is_object = text[start] == "{"
-    for step, begin, value, end in _members(text, start, stop):
+    members = list(_members(text, start, stop))
+    is_framed = bool(_FRAMED.fullmatch(path)) and any(step in _TEXTS for step, *_ in members)
+    for step, begin, value, end in members:
         size += 1
         is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
@@ -246,8 +250,8 @@ def _split_container(
             and begins_value(text[value : value + LONG_VALUE])
         ):
             _split_container(found, value, path + step, depth + 1, end)
-        elif not _FRAME.fullmatch(text, begin, end):
-            _add_member(found.segments, begin, end, number)
+        elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
+            _add_member(found, begin, end, number)
     found.containers[number] = Container("object" if is_object else "array", path, size)
 
 
@@ -274,12 +278,14 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
     found.strings.append((start, inner.unescaped()))
 
 
-def _add_member(segments: list[Segment], begin: int, end: int, container: int) -> None:
-    """Add a segment, or lengthen the last one if that is short and of the same container."""
+def _add_member(found: Segmentation, begin: int, end: int, container: int) -> None:
+    """Add a segment, or lengthen the last one if that is short, and the member before in the same container."""
     members = 1
+    segments = found.segments
     if segments:
         last = segments[-1]
-        if last.container == container and last.end - last.start < SHORT:
+        is_next = last.container == container and not _WORD.search(found.text, last.end, begin)
+        if is_next and last.end - last.start < SHORT:
             segments.pop()
             begin = last.start
             members += last.members
@@ -321,18 +327,21 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
 def _step(key: str) -> str:
     """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
 
+    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
+
     Args:
         key: The key as it stands before its value, with its quotes and the sign after it.
     """
     key = key.rstrip(" \t\r\n:=")
     # What was an escape before a closing quote is a space.
     name = key.strip("'\" ")
-    if "\\" in key and key.startswith('"'):
+    has_escapes = "\\" in key
+    if has_escapes and key.startswith('"'):
         with suppress(ValueError):  # a repr may have other escapes than JSON
             name = json.loads(key)
-    if name.isidentifier():
+    if name.isascii() and name.isidentifier():
         return f".{name}"
-    return f"[{json.dumps(name)}]"
+    return f"[{json.dumps(name, ensure_ascii=has_escapes)}]"
 
 
 def _skip_space(text: str, place: int) -> int:
