@@ -714,13 +714,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             "web-1  | 2026-01-30 10:00:38 ERROR app.db: failed\n"
             "info-1 | 2026-01-30 10:00:39 WARNING late\n"
             "INFO  | no service\n"
+            "id | name | total\n" + "a | " * 3000 + "\n"
         ),
         ("line", "time", "level", "source", "message"),
         [
             [1, "2026-01-30 10:00:37", "INFO", "web-1", "started"],
-            [2, "2026-01-30 10:00:38", "ERROR", "app.db", "failed"],
+            [2, "2026-01-30 10:00:38", "ERROR", "web-1", "app.db: failed"],
             [3, "2026-01-30 10:00:39", "WARNING", "info-1", "late"],
             [4, None, "INFO", None, "no service"],
+            [5, None, None, None, "id | name | total"],
+            [6, None, None, None, "a | " * 3000],
         ],
     ),
     "git diff --stat": (
