@@ -696,6 +696,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("name", "count"),
         [["beta", "12:30"], ["New York", "x"]],
     ),
+    "pandas, an index shown once a group": (
+        "      item  n\nRome  tea   1\n      rye   2\nOslo  oat   3\n",
+        ("column1", "item", "n"),
+        [["Rome", "tea", "1"], [None, "rye", "2"], ["Oslo", "oat", "3"]],
+    ),
+    "wsl -l -v": (
+        "  NAME      STATE      VERSION\n* Ubuntu    Running    2\n  Debian    Stopped    1\n",
+        ("column1", "NAME", "STATE", "VERSION"),
+        [["*", "Ubuntu", "Running", "2"], [None, "Debian", "Stopped", "1"]],
+    ),
     "ps, a start with blanks": (
         (
             "    PID    PPID                  STARTED CMD\n"
