@@ -746,6 +746,11 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         + [["11 files changed", None]],
     ),
     "ldd": lines_of("\tlinux-vdso.so.1 (0x00007f)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007e)\n"),
+    "more cells than names, of texts": (
+        "city,note\nRome,paid\nOslo,late, but paid\nLyon,open,\n" + "Rome,paid\n" * 20,
+        ("city", "note"),
+        [["Rome", "paid"], ["Oslo", "late,but paid"], ["Lyon", "open"], *[["Rome", "paid"]] * 20],
+    ),
     "more cells than names": lines_of("city,total\nRome,1\nOslo,1,234\n" + "Rome,2\n" * 20),
     "a last row cut off": (
         "city,total\n" + "Rome,2\n" * 20 + "Os\n",
