@@ -108,6 +108,9 @@ def _has_series(row: Sequence[str]) -> bool:
         return False
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
+    # Each with a unit: `1m 5m 15m`, or `50% 99%`.
+    if not any(cell[-1].isdigit() for cell in numbers):
+        return True
     if len(numbers) < SHORTEST_COUNT:
         return False
     first = 0 if numbers[0] == "0" else 1
