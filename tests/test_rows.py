@@ -289,6 +289,8 @@ def test_rows_of_a_large_text(form: str) -> None:
         ("node1,node2,weight\nnode3,node14,5\nnode5,node16,7", ("node1", "node2", "weight")),
         ("name,q1,q2\nann,up 3,up 4\nbob,up 1,up 2", ("name", "q1", "q2")),
         ("step 1,step 2\nask Ann,ask Bob", ("step 1", "step 2")),
+        ("zoe|admin|up\nbob|user|up\ncy|user|off\ndi|user|up", None),
+        ("table,name,type\nusers,name,text\nusers,city,text\nusers,mail,text\nusers,land,text\nlogs,name,text", ("table", "name", "type")),
     ],
 )  # fmt: skip
 def test_numbers_as_names(text: str, columns: tuple[str, ...] | None) -> None:

@@ -73,12 +73,23 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few."""
+    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few.
+
+    A name may be a word below it, too: ``table,name,type`` above ``users,name,text``. Then two other columns have words
+    that come again and again below another one, which the first row would have, if it were no name.
+    """
+    is_like = False
+    repetitive = 0
     for first, below in _columns(rows):
+        shape = _shape(first)
         least = 1 if len(below) <= FEW else 2
-        if [_shape(cell) for cell in below].count(_shape(first)) >= least:
-            return True
-    return False
+        if [_shape(cell) for cell in below].count(shape) >= least:
+            if "0" in shape:
+                return True
+            is_like = True
+        else:
+            repetitive += 2 * len(set(below)) < len(below)
+    return is_like and repetitive < 2
 
 
 def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
