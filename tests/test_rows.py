@@ -179,6 +179,7 @@ def test_several_tables_are_lines(text: str) -> None:
         ("id,name\n\n1,ann\n\n2,bob\n", [["1", "ann"], ["2", "bob"]]),
         ("item,n\ntea,3\n\nrum,n/a\ngin,4\n", [["tea", "3"], ["rum", "n/a"], ["gin", "4"]]),
         ("name,city\nann,Rome\n\nbob,Oslo\n", [["ann", "Rome"], ["bob", "Oslo"]]),
+        ("web,up\nlb,up\n\ndb,up\n", [["web", "up"], ["lb", "up"], ["db", "up"]]),
         ("1,5\n2,6\n\n1,5\n", [["1", "5"], ["2", "6"], ["1", "5"]]),
         ('id,note\n1,"x\n\nid,note"\n2,y\n', [["1", "x\n\nid,note"], ["2", "y"]]),
         ("id,a,b\n1,x,y\n,,\n2,z,w\n", [["1", "x", "y"], [None, None, None], ["2", "z", "w"]]),

@@ -65,7 +65,7 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
         return False
     if not all(map(is_filled, names)):
         return False
-    if names_numbers(rows) or any(map(eq, names, above[0])):
+    if names_numbers(rows) or (any(map(eq, names, above[0])) and has_names(above)):
         return True
     if not below or any(map(is_number, chain(*below))):
         return False
