@@ -1000,6 +1000,13 @@ def test_values_of_toml(value: str, read: object) -> None:
     assert list(table.rows()) == [["adler", "00", read], ["libc", "01", None]]
 
 
+def test_toml_of_many_names() -> None:
+    """A table with more names than a query takes columns has its lines, and no error."""
+    text = "[[x]]\n" + "".join(f"k{n} = {n}\n" for n in range(1200))
+    assert table_of(text).columns == ("line", "text")
+    assert describe(text)
+
+
 def test_toml_that_is_not_valid() -> None:
     """A list that goes on in the next line has only lines if the text is no TOML, not cells with a part of it."""
     assert table_of('[[package]]\nname = "a"\nuses = [\n x,\n]\nname = "b"\n').columns == (
