@@ -935,7 +935,7 @@ SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
 @pytest.mark.parametrize(
     "text, columns",
     [
-        (RECORD + "Tag: a value that is there again\n" * 160_000, ("line", "text")),
+        (RECORD + "Tag: a value that is there again\n" * 160_000, ("Name", "Status", "Tag")),
         (RECORD * 60 + "Tag: a\n" + "  and more of it\n" * 160_000, ("Name", "Status", "Tag")),
         ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
         (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
@@ -1022,6 +1022,11 @@ _SPEAKERS = "".join(f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Bo
 _TABLES = " id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n\n {other} | name\n----+------\n  3 | cy\n(1 row)\n"
 _TOP = "up 12 days, load 4.08\n\n  PID  USER   %CPU\n    1  root    0.1\n   17  ann    99.0\n   20  bo      0.0\n"
 _RST = "====  ====\nid    name\n====  ====\n1     ann\n2     ben\n====  ====\n"
+_LDIF = "".join(
+    f"dn: uid={n}\nobjectClass: top\nobjectClass: person\nobjectClass: user\ncn: Ann {n}\n\n"
+    for n in range(9)
+)
+_LOGS = "".join(f"{name} | GET /{n}\n" for n in range(9) for name in ("web-1", "db-1 "))
 _RESPONSE = """\
 HTTP/2 200
 date: Fri, 20 Nov 2026
@@ -1036,6 +1041,7 @@ content-type: application/json
     [
         (_WIDE, ("heading", "id", "name", "note"), 3),
         (_SPEAKERS, ("line", "text"), 20),
+        (_LDIF, ("dn", "objectClass", "cn"), 9),
         (_RESPONSE, ("id", "total"), 2),
         (_TOP, ("PID", "USER", "%CPU"), 3),
         (_RST, ("id", "name"), 2),

@@ -73,7 +73,7 @@ class _Block:
         sign_at: Where the sign of the last field stands; names that are aligned to the right have theirs at one place.
         is_open: Whether the last field had no value on its own line.
         is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
-        again: How many fields it already had.
+        again: How many fields came again below another one.
         has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
     """
 
@@ -90,7 +90,7 @@ class _Block:
 
     def add(self, name: str, value: str) -> None:
         """Add a field, or another value of a field that the record already has."""
-        self.again += name in self.fields
+        self.again += name in self.fields and name != self.last
         self.fields.setdefault(name, [])
         self.last = name
         self._join(value, ", ")
