@@ -1041,6 +1041,7 @@ content-type: application/json
     [
         (_WIDE, ("heading", "id", "name", "note"), 3),
         (_SPEAKERS, ("line", "text"), 20),
+        (_LOGS, ("line", "text"), 18),
         (_LDIF, ("dn", "objectClass", "cn"), 9),
         (_RESPONSE, ("id", "total"), 2),
         (_TOP, ("PID", "USER", "%CPU"), 3),

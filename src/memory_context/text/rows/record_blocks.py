@@ -28,15 +28,18 @@ MOST_COLUMNS = 200
 LONG_LINE = 60
 # Text that is indented so far below a blank line is shown as it is, as in Markdown.
 LITERAL = 4
-# `Name: value`, `NAME=value`, `- **Name**: value`, or `name | value` as psql writes wide rows. A name has one or a few
-# words, or parts between dots; the value may be missing.
+# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts between dots; the value may
+# be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}"
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
-    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*|\|\s*(?=[^|]*$))(?:\*\*)?(?P<value>.*)"
+    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
 # How `git log` begins a commit.
 _COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
+# Above a wide row of psql, `name | value`. Bars behind other names may divide a service from what it said.
+_ABOVE_WIDE = "-[ RECORD"
+_FIRST_BAR = re.compile(r"^([^|\n]++)\|", re.MULTILINE)
 # In psql with hyphens around it: `-[ RECORD 1 ]-+----`.
 _SECTION = re.compile(r"\s*-?\[{1,2}(?P<title>[^\[\]]+)\]{1,2}[-+]*\s*")
 # A title of Markdown, or one between hyphens or equals signs.
@@ -142,6 +145,8 @@ def record_table(text: str) -> TextTable | None:
     table = configuration_table(text) or pair_table(text)
     if table or OPEN_VALUE.search(text):
         return table
+    if _ABOVE_WIDE in text:
+        text = _FIRST_BAR.sub(r"\1:", text)
     form = _form_of(text)
     names = Counter[str]()
     again = 0
@@ -195,8 +200,8 @@ def _read(text: str) -> Iterator[_FieldLine]:
 def _matched(line: str) -> tuple[str, _Match | None]:
     """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
     line = _COMMIT.sub("commit: ", line)
-    # Most lines of prose have none of the signs, and need not be matched.
-    if not any(sign in line for sign in ":=|"):
+    # Most lines of prose have neither sign, and need not be matched.
+    if ":" not in line and "=" not in line:
         return line, None
     return line, FIELD.fullmatch(line)
 
