@@ -1046,6 +1046,7 @@ content-type: application/json
         (_RESPONSE, ("id", "total"), 2),
         (_TOP, ("PID", "USER", "%CPU"), 3),
         (_RST, ("id", "name"), 2),
+        (_RST.replace("2 ", "----  ----\n2 "), ("id", "name"), 2),
         (_TOP + "\n" + _TOP.partition("\n\n")[2].replace("USER", "TEAM"), ("line", "text"), 11),
         (_TABLES.format(other="id"), ("id", "name"), 3),
         (_TABLES.format(other="no"), ("line", "text"), 10),
