@@ -483,6 +483,21 @@ def test_an_underlined_heading_names_no_columns() -> None:
     assert end_of_names("Changes\n=======\nadded a\nadded b\nadded c\n", 0, 40) == 0
 
 
+@for_each(
+    "text",
+    [
+        "total 736\n-rw-r--r--  1 ann  staff  512 Nov  2 10:00 a.py\ndrwxr-xr-x  9 bo   staff  640 Nov  3 10:00 lib\n",
+        "-rw-r--r--  1 ann  staff  512 Nov  2 10:00 a.py\ndrwxr-xr-x  9 bo   staff  640 Nov  3 10:00 lib\n"
+        * 2,
+        "MISE EN PLACE\n2 onions, chopped\n3 carrots, peeled\n1 leek, sliced\n",
+        "## Timeline (UTC)\n10:02 the pool is full\n10:05 orders time out\n10:09 the pool grows\n",
+    ],
+)
+def test_no_names_above_lines_with_numbers(text: str) -> None:
+    """A title, or the size of a folder, names no columns, even if each line below has a number."""
+    assert end_of_names(text, 0, len(text)) == 0
+
+
 _PODS = """\
 NAME         PORTS        STATUS
 web-7f9c     80/tcp       Running 12d

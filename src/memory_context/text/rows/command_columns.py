@@ -59,7 +59,7 @@ def command_table(text: str) -> TextTable | None:
 
 
 def certain_columns(text: str) -> TextTable | None:
-    """Return the rows below a line of names if all names are in capitals, or one column has digits in each row.
+    """Return the rows of a command's output if there are three columns, and one before the last has digits in each row.
 
     Without such a column, words below capitalised words may be a title and its text.
     """
