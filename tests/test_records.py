@@ -505,6 +505,20 @@ redis-5d2a                Pending 1d
 loki-88ab    3100/tcp     Running 7d
 """
 _QUOTED = 'id,name,note\n1,web,"fast, small"\n2,redis,\n3,loki,"two\nlines"\n'
+_WSL = """\
+  NAME      STATE      VERSION
+* web       Running    2
+  redis     Stopped    1
+"""
+_DPKG = """\
+Desired=Unknown/Install/Remove
+| Status=Not/Inst/Conf-files
+||/ Name           Version      Architecture Description
++++-==============-============-============-===========
+ii  loki           2.31.1       amd64        Logs
+ii  redis          5:7.0.1      amd64        Store of keys
+ii  web            1.30.0       amd64        Server
+"""
 _TITLED = """\
 ---------------------
 |     Instances     |
@@ -536,6 +550,20 @@ def test_a_row_comes_with_the_names_of_its_own_table(text: str, names: str) -> N
     assert not any("SHELL" in line or "Tasks" in line for line in lines)
     preview = excerpt(text, "redis", len(text), len).text.splitlines()
     assert names.strip() in map(str.strip, preview)
+
+
+@for_each(
+    "text, names",
+    [
+        (_WSL, "  NAME      STATE      VERSION"),
+        (_DPKG, "||/ Name           Version      Architecture Description"),
+    ],
+)
+def test_a_row_comes_with_what_may_be_names(text: str, names: str) -> None:
+    """Above columns whose names are not certain, the first line with as many cells and no digits comes."""
+    lines = _shown(text, "redis").splitlines()
+    assert names in lines
+    assert not any("web" in line for line in lines)
 
 
 def test_lines_below_a_table_have_nothing_of_it() -> None:
