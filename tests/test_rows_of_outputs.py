@@ -9,7 +9,7 @@ import pytest
 
 from memory_context.text.describe import describe
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.yaml_and_ini_values import yaml_documents
+from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
 LISTED = ("mode", "links", "owner", "group", "size", "modified", "name")
 HASH = "0123456789abcdef0123456789abcdef0123456"

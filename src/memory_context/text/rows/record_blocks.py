@@ -17,7 +17,7 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
-from memory_context.text.rows.yaml_and_ini_values import OPEN_VALUE, configuration_table
+from memory_context.text.rows.yaml_and_toml_values import OPEN_VALUE, configuration_table
 
 _Match: TypeAlias = re.Match[str]
 
