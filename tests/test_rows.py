@@ -283,6 +283,7 @@ def test_rows_of_a_large_text(form: str) -> None:
         ("2023,2024\n5,6", None),
         ("City Museum; opens 9:00; entry 4 euros\nToy Museum; opens 10:30; entry 12 euros", None),
         ("web-1,up 3 days\nweb-2,up 12 days\ndb-1,stopped", None),
+        ("web,-,-\ndb,5,6\nlb,7,8", None),
         ("web,12h,3%\ndb,4d,8%\nlb,1d,9%", None),
         ("5 EUR;coffee;Rome\n12 EUR;tea;Oslo", None),
         ("3 Nov 2025|paid|Rome\n14 Dec 2025|open|Oslo", None),

@@ -112,7 +112,7 @@ def _shape(cell: str) -> str:
 
 
 def _has_series(row: Sequence[str]) -> bool:
-    """Return whether a row has texts and a series of numbers: rising years or dates, or 0 or 1 and on, four at least."""
+    """Return whether a row has texts and a series of numbers: with units, rising years or dates, or four from 0 or 1 on."""
     cells = [cell.strip() for cell in row]
     numbers = list(filter(is_number, cells))
     if not 2 <= len(numbers) < len(cells):
@@ -120,7 +120,7 @@ def _has_series(row: Sequence[str]) -> bool:
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
     # Each with a unit: `1m 5m 15m`, or `50% 99%`.
-    if not any(cell[-1].isdigit() for cell in numbers):
+    if all(cell[0].isdigit() and not cell[-1].isdigit() for cell in numbers):
         return True
     if len(numbers) < SHORTEST_COUNT:
         return False
