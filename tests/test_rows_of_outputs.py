@@ -751,6 +751,14 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("city", "note"),
         [["Rome", "paid"], ["Oslo", "late,but paid"], ["Lyon", "open"], *[["Rome", "paid"]] * 20],
     ),
+    "more cells than names, a number among them": lines_of(
+        "city,total,who\nRome,1,ann\nOslo,1,234,bo\n" + "Rome,2,ann\n" * 20
+    ),
+    "more cells than names, none of them filled": (
+        "city,total\nOslo,2,\n" + "Rome,1\n" * 20,
+        ("city", "total"),
+        [["Oslo", "2"], *[["Rome", "1"]] * 20],
+    ),
     "more cells than names": lines_of("city,total\nRome,1\nOslo,1,234\n" + "Rome,2\n" * 20),
     "a last row cut off": (
         "city,total\n" + "Rome,2\n" * 20 + "Os\n",

@@ -83,8 +83,8 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
     if _may_lose_rows(text, delimiter):
         return None
     # The cells of `Oslo,1,234` may mean 1234, those of `Oslo,late, but paid` are a text with a comma of its own.
-    ends = (row[width - 1 :] for row in _rows(text, delimiter) if len(row) > width)
-    if any(all(map(is_number, cells)) for cells in ends):
+    ends = (row[width - 1 :] for row in _rows(text, delimiter) if any(row[width:]))
+    if any(map(is_number, chain.from_iterable(ends))):
         return None
     is_padded = any(cell != cell.strip() for cell in first)
 
