@@ -67,14 +67,14 @@ class TestModel:
     async def test_opens_what_it_asks_for(self) -> None:
         """The lines that the model asks for come back, and the decision is on record with its cost."""
         keys = list[str]()
-        model = Model([lambda _: answer({"key": keys[0], "lines": "7-8"})])
+        model = Model([lambda _: answer({"key": keys[0], "lines": "70-71"})])
         context = MemoryContext("ann", store="sqlite://", model_client=model)
         key = await folded(context)
         keys.append(key)
 
-        messages = await fill(context, user("what about the seventh?"))
+        messages = await fill(context, user("what about the seventieth?"))
 
-        assert "\n".join(LOG.split("\n")[6:8]) in shown(messages[-2])
+        assert "\n".join(LOG.split("\n")[69:71]) in shown(messages[-2])
         [decision] = context.decisions()
         assert ("model:Model", (key,), (key,), "concrete") == (
             decision.judge,
