@@ -483,6 +483,21 @@ def test_an_underlined_heading_names_no_columns() -> None:
     assert end_of_names("Changes\n=======\nadded a\nadded b\nadded c\n", 0, 40) == 0
 
 
+@for_each(
+    "text",
+    [
+        "total 736\n-rw-r--r--  1 ann  staff  512 Nov  2 10:00 a.py\ndrwxr-xr-x  9 bo   staff  640 Nov  3 10:00 lib\n",
+        "-rw-r--r--  1 ann  staff  512 Nov  2 10:00 a.py\ndrwxr-xr-x  9 bo   staff  640 Nov  3 10:00 lib\n"
+        * 2,
+        "MISE EN PLACE\n2 onions, chopped\n3 carrots, peeled\n1 leek, sliced\n",
+        "## Timeline (UTC)\n10:02 the pool is full\n10:05 orders time out\n10:09 the pool grows\n",
+    ],
+)
+def test_no_names_above_lines_with_numbers(text: str) -> None:
+    """A title, or the size of a folder, names no columns, even if each line below has a number."""
+    assert end_of_names(text, 0, len(text)) == 0
+
+
 _PODS = """\
 NAME         PORTS        STATUS
 web-7f9c     80/tcp       Running 12d
@@ -490,6 +505,20 @@ redis-5d2a                Pending 1d
 loki-88ab    3100/tcp     Running 7d
 """
 _QUOTED = 'id,name,note\n1,web,"fast, small"\n2,redis,\n3,loki,"two\nlines"\n'
+_WSL = """\
+  NAME      STATE      VERSION
+* web       Running    2
+  redis     Stopped    1
+"""
+_DPKG = """\
+Desired=Unknown/Install/Remove
+| Status=Not/Inst/Conf-files
+||/ Name           Version      Architecture Description
++++-==============-============-============-===========
+ii  loki           2.31.1       amd64        Logs
+ii  redis          5:7.0.1      amd64        Store of keys
+ii  web            1.30.0       amd64        Server
+"""
 _TITLED = """\
 ---------------------
 |     Instances     |
@@ -521,6 +550,20 @@ def test_a_row_comes_with_the_names_of_its_own_table(text: str, names: str) -> N
     assert not any("SHELL" in line or "Tasks" in line for line in lines)
     preview = excerpt(text, "redis", len(text), len).text.splitlines()
     assert names.strip() in map(str.strip, preview)
+
+
+@for_each(
+    "text, names",
+    [
+        (_WSL, "  NAME      STATE      VERSION"),
+        (_DPKG, "||/ Name           Version      Architecture Description"),
+    ],
+)
+def test_a_row_comes_with_what_may_be_names(text: str, names: str) -> None:
+    """Above columns whose names are not certain, the first line with as many cells and no digits comes."""
+    lines = _shown(text, "redis").splitlines()
+    assert names in lines
+    assert not any("web" in line for line in lines)
 
 
 def test_lines_below_a_table_have_nothing_of_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from memory_context.text.describe import describe
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.yaml_and_ini_values import yaml_documents
+from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
 LISTED = ("mode", "links", "owner", "group", "size", "modified", "name")
 HASH = "0123456789abcdef0123456789abcdef0123456"
@@ -696,6 +696,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("name", "count"),
         [["beta", "12:30"], ["New York", "x"]],
     ),
+    "pandas, an index shown once a group": (
+        "      item  n\nRome  tea   1\n      rye   2\nOslo  oat   3\n",
+        ("column1", "item", "n"),
+        [["Rome", "tea", "1"], [None, "rye", "2"], ["Oslo", "oat", "3"]],
+    ),
+    "wsl -l -v": (
+        "  NAME      STATE      VERSION\n* Ubuntu    Running    2\n  Debian    Stopped    1\n",
+        ("column1", "NAME", "STATE", "VERSION"),
+        [["*", "Ubuntu", "Running", "2"], [None, "Debian", "Stopped", "1"]],
+    ),
     "ps, a start with blanks": (
         (
             "    PID    PPID                  STARTED CMD\n"
@@ -714,13 +724,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             "web-1  | 2026-01-30 10:00:38 ERROR app.db: failed\n"
             "info-1 | 2026-01-30 10:00:39 WARNING late\n"
             "INFO  | no service\n"
+            "id | name | total\n" + "a | " * 3000 + "\n"
         ),
         ("line", "time", "level", "source", "message"),
         [
             [1, "2026-01-30 10:00:37", "INFO", "web-1", "started"],
-            [2, "2026-01-30 10:00:38", "ERROR", "app.db", "failed"],
+            [2, "2026-01-30 10:00:38", "ERROR", "web-1", "app.db: failed"],
             [3, "2026-01-30 10:00:39", "WARNING", "info-1", "late"],
             [4, None, "INFO", None, "no service"],
+            [5, None, None, None, "id | name | total"],
+            [6, None, None, None, "a | " * 3000],
         ],
     ),
     "git diff --stat": (
@@ -733,6 +746,19 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         + [["11 files changed", None]],
     ),
     "ldd": lines_of("\tlinux-vdso.so.1 (0x00007f)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007e)\n"),
+    "more cells than names, of texts": (
+        "city,note\nRome,paid\nOslo,late, but paid\nLyon,open,\n" + "Rome,paid\n" * 20,
+        ("city", "note"),
+        [["Rome", "paid"], ["Oslo", "late,but paid"], ["Lyon", "open"], *[["Rome", "paid"]] * 20],
+    ),
+    "more cells than names, a number among them": lines_of(
+        "city,total,who\nRome,1,ann\nOslo,1,234,bo\n" + "Rome,2,ann\n" * 20
+    ),
+    "more cells than names, none of them filled": (
+        "city,total\nOslo,2,\n" + "Rome,1\n" * 20,
+        ("city", "total"),
+        [["Oslo", "2"], *[["Rome", "1"]] * 20],
+    ),
     "more cells than names": lines_of("city,total\nRome,1\nOslo,1,234\n" + "Rome,2\n" * 20),
     "a last row cut off": (
         "city,total\n" + "Rome,2\n" * 20 + "Os\n",
@@ -917,7 +943,7 @@ SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
 @pytest.mark.parametrize(
     "text, columns",
     [
-        (RECORD + "Tag: a value that is there again\n" * 160_000, ("line", "text")),
+        (RECORD + "Tag: a value that is there again\n" * 160_000, ("Name", "Status", "Tag")),
         (RECORD * 60 + "Tag: a\n" + "  and more of it\n" * 160_000, ("Name", "Status", "Tag")),
         ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
         (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
@@ -982,6 +1008,13 @@ def test_values_of_toml(value: str, read: object) -> None:
     assert list(table.rows()) == [["adler", "00", read], ["libc", "01", None]]
 
 
+def test_toml_of_many_names() -> None:
+    """A table with more names than a query takes columns has its lines, and no error."""
+    text = "[[x]]\n" + "".join(f"k{n} = {n}\n" for n in range(1200))
+    assert table_of(text).columns == ("line", "text")
+    assert describe(text)
+
+
 def test_toml_that_is_not_valid() -> None:
     """A list that goes on in the next line has only lines if the text is no TOML, not cells with a part of it."""
     assert table_of('[[package]]\nname = "a"\nuses = [\n x,\n]\nname = "b"\n').columns == (
@@ -997,6 +1030,11 @@ _SPEAKERS = "".join(f"{who}: I think {n}.\n" for n, who in enumerate(("Ann", "Bo
 _TABLES = " id | name\n----+------\n  1 | ann\n  2 | ben\n(2 rows)\n\n {other} | name\n----+------\n  3 | cy\n(1 row)\n"
 _TOP = "up 12 days, load 4.08\n\n  PID  USER   %CPU\n    1  root    0.1\n   17  ann    99.0\n   20  bo      0.0\n"
 _RST = "====  ====\nid    name\n====  ====\n1     ann\n2     ben\n====  ====\n"
+_LDIF = "".join(
+    f"dn: uid={n}\nobjectClass: top\nobjectClass: person\nobjectClass: user\ncn: Ann {n}\n\n"
+    for n in range(9)
+)
+_LOGS = "".join(f"{name} | GET /{n}\n" for n in range(9) for name in ("web-1", "db-1 "))
 _RESPONSE = """\
 HTTP/2 200
 date: Fri, 20 Nov 2026
@@ -1011,9 +1049,12 @@ content-type: application/json
     [
         (_WIDE, ("heading", "id", "name", "note"), 3),
         (_SPEAKERS, ("line", "text"), 20),
+        (_LOGS, ("line", "text"), 18),
+        (_LDIF, ("dn", "objectClass", "cn"), 9),
         (_RESPONSE, ("id", "total"), 2),
         (_TOP, ("PID", "USER", "%CPU"), 3),
         (_RST, ("id", "name"), 2),
+        (_RST.replace("2 ", "----  ----\n2 "), ("id", "name"), 2),
         (_TOP + "\n" + _TOP.partition("\n\n")[2].replace("USER", "TEAM"), ("line", "text"), 11),
         (_TABLES.format(other="id"), ("id", "name"), 3),
         (_TABLES.format(other="no"), ("line", "text"), 10),

@@ -17,6 +17,7 @@ REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
 # A value may be so far below the lines that introduce it, such as the headers of an HTTP response.
 FARTHEST_VALUE = 4_000
+LATEST_START = 0.75
 # So many lines there that begin with a bracket are tried.
 MOST_OPENINGS = 5
 # A Python string, closed, or open up to the end of the text. The quantifiers are possessive, so that no character is
@@ -141,7 +142,7 @@ def find_value(text: str) -> tuple[int, bool] | None:
 def start_of_value(text: str) -> int | None:
     """Return where a value begins that goes on to the end of `text`, below some first lines; None if there is none.
 
-    It must be half of the text at least: a last line in brackets says nothing about the prose above it.
+    It must be a quarter of the text at least: a last line in brackets says nothing about the prose above it.
     """
     first_line = text[:FARTHEST_VALUE].partition("\n")[0]
     # Not a mark in brackets, such as `[notice]`.
@@ -150,7 +151,7 @@ def start_of_value(text: str) -> int | None:
     for opening in islice(_VALUE_BELOW.finditer(text, 0, FARTHEST_VALUE), MOST_OPENINGS):
         start = opening.start()
         value = find_value(text[start:])
-        if value and value[1] and 2 * start <= len(text):
+        if value and value[1] and start <= LATEST_START * len(text):
             return start
     return None
 

@@ -10,7 +10,7 @@ from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.python_literals import is_list, is_object
-from memory_context.text.rows.yaml_and_ini_values import yaml_documents
+from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
 # Values that are aligned with blanks are written for people, and not YAML: ``Status:    Running``.
 _ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)

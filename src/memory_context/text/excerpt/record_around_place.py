@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 
 from memory_context.model.selection import Cost
@@ -30,7 +30,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
 )
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
-from memory_context.text.rows.names_above_rows import names_above
+from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 
 # A stored conversation has one message per line, as JSON. Each line begins like this:
 SAID = '{"role": "'
@@ -227,7 +227,11 @@ def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     adjacent = [_count_cells(text, *line) for line in _adjacent_lines(text, start, stop)]
     if cells not in adjacent:
         return None
-    return Record(start, stop, comes_again=True)
+    # Where names are not certain, the first line with as many cells may be one of names, unless it has digits.
+    first_lines = islice(line_spans(text, 0, start - 1), HEADER_LINES)
+    alike = (line for line in first_lines if _count_cells(text, *line) == cells)
+    heads = [line for line in islice(alike, 1) if not any(map(str.isdigit, text[slice(*line)]))]
+    return Record(start, stop, heads, comes_again=True)
 
 
 def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:

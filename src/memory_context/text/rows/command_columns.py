@@ -59,7 +59,7 @@ def command_table(text: str) -> TextTable | None:
 
 
 def certain_columns(text: str) -> TextTable | None:
-    """Return the rows below a line of names if all names are in capitals, or one column has digits in each row.
+    """Return the rows of a command's output if there are three columns, and one before the last has digits in each row.
 
     Without such a column, words below capitalised words may be a title and its text.
     """
@@ -142,9 +142,11 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     # Rows may have numbers or names of their own, to the left of the first name.
     gaps = _gaps(0, words[0].start(), filled)
     if gaps:
-        end_of_cells, _ = gaps[0]
-        # A word in some rows only is the first one of `New York` below a right-aligned name.
-        if all(row[:end_of_cells].strip() for row in rows()):
+        end_of_cells, gap_end = gaps[0]
+        left = [row[:end_of_cells].strip() for row in rows()]
+        # A word in some rows only, a single blank before the others, is the first one of `New York`.
+        is_part = gap_end - end_of_cells == 1 and not all(left) and any(map(str.isalnum, left))
+        if any(left) and not is_part:
             starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))

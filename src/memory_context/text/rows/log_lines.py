@@ -60,8 +60,17 @@ def log_table(text: str) -> TextTable:
 def _parts(line: str) -> list[str | None]:
     """Return the time, level, source and message of a line."""
     if match := _SERVICE.match(line):
-        time, level, source, message = _parts(line[match.end() :])
-        return [time, level, source or match["service"], message]
+        time, level, source, message = _parts_of(line[match.end() :])
+        if time is None and level is None:
+            return [None, None, None, line]
+        if source:
+            message = f"{source}: {message}"
+        return [time, level, match["service"], message]
+    return _parts_of(line)
+
+
+def _parts_of(line: str) -> list[str | None]:
+    """Return the parts of a line as the program itself wrote it."""
     if match := _SYSLOG.match(line):
         time = f"{_day(match)} {match['clock']}"
         level, message = _split_level(match["message"])

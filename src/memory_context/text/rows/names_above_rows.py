@@ -74,6 +74,14 @@ def _length_of_names(beginning: str) -> int:
     # A drawn table may have a bar at either end and no rule.
     block = "\n".join(line.replace("│", "|").strip("|") for line in lines)
     # With two columns, prose that has one comma in every line would look like a table.
-    if not names and (len(named_columns(block)) >= LEAST_COLUMNS or certain_columns(block)):
+    if not names and (len(named_columns(block)) >= LEAST_COLUMNS or _names_columns(block)):
         names = 1
     return len("\n".join(lines[:names]))
+
+
+def _names_columns(block: str) -> bool:
+    """Return whether the first line of a block names columns, with a gap between two names that a title does not have."""
+    first = block.partition("\n")[0].strip()
+    table = certain_columns(block) if "  " in first else None
+    # The columns of a listing have names that stand nowhere in it.
+    return table is not None and first.endswith(table.columns[-1])

@@ -65,7 +65,7 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
         return False
     if not all(map(is_filled, names)):
         return False
-    if names_numbers(rows) or any(map(eq, names, above[0])):
+    if names_numbers(rows) or (any(map(eq, names, above[0])) and has_names(above)):
         return True
     if not below or any(map(is_number, chain(*below))):
         return False
@@ -73,12 +73,23 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 
 
 def _is_like_those_below(rows: Rows) -> bool:
-    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few."""
+    """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few.
+
+    A name may be a word below it, too: ``table,name,type`` above ``users,name,text``. Then two other columns have words
+    that come again and again below another one, which the first row would have, if it were no name.
+    """
+    is_like = False
+    repetitive = 0
     for first, below in _columns(rows):
+        shape = _shape(first)
         least = 1 if len(below) <= FEW else 2
-        if [_shape(cell) for cell in below].count(_shape(first)) >= least:
-            return True
-    return False
+        if [_shape(cell) for cell in below].count(shape) >= least:
+            if "0" in shape:
+                return True
+            is_like = True
+        else:
+            repetitive += 2 * len(set(below)) < len(below)
+    return is_like and repetitive < 2
 
 
 def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
@@ -101,13 +112,16 @@ def _shape(cell: str) -> str:
 
 
 def _has_series(row: Sequence[str]) -> bool:
-    """Return whether a row has texts and a series of numbers: rising years or dates, or 0 or 1 and on, four at least."""
+    """Return whether a row has texts and a series of numbers: with units, rising years or dates, or four from 0 or 1 on."""
     cells = [cell.strip() for cell in row]
     numbers = list(filter(is_number, cells))
     if not 2 <= len(numbers) < len(cells):
         return False
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
+    # Each with a unit: `1m 5m 15m`, or `50% 99%`.
+    if all(cell[0].isdigit() and not cell[-1].isdigit() for cell in numbers):
+        return True
     if len(numbers) < SHORTEST_COUNT:
         return False
     first = 0 if numbers[0] == "0" else 1

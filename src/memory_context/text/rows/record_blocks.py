@@ -17,7 +17,7 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
-from memory_context.text.rows.yaml_and_ini_values import OPEN_VALUE, configuration_table
+from memory_context.text.rows.yaml_and_toml_values import OPEN_VALUE, configuration_table
 
 _Match: TypeAlias = re.Match[str]
 
@@ -28,15 +28,18 @@ MOST_COLUMNS = 200
 LONG_LINE = 60
 # Text that is indented so far below a blank line is shown as it is, as in Markdown.
 LITERAL = 4
-# `Name: value`, `NAME=value`, `- **Name**: value`, or `name | value` as psql writes wide rows. A name has one or a few
-# words, or parts between dots; the value may be missing.
+# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts between dots; the value may
+# be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}"
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
-    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*|\|\s*(?=[^|]*$))(?:\*\*)?(?P<value>.*)"
+    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
 # How `git log` begins a commit.
 _COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
+# Above a wide row of psql, `name | value`. Bars behind other names may divide a service from what it said.
+_ABOVE_WIDE = "-[ RECORD"
+_FIRST_BAR = re.compile(r"^([^|\n]++)\|", re.MULTILINE)
 # In psql with hyphens around it: `-[ RECORD 1 ]-+----`.
 _SECTION = re.compile(r"\s*-?\[{1,2}(?P<title>[^\[\]]+)\]{1,2}[-+]*\s*")
 # A title of Markdown, or one between hyphens or equals signs.
@@ -73,7 +76,7 @@ class _Block:
         sign_at: Where the sign of the last field stands; names that are aligned to the right have theirs at one place.
         is_open: Whether the last field had no value on its own line.
         is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
-        again: How many fields it already had.
+        again: How many fields came again below another one.
         has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
     """
 
@@ -90,7 +93,7 @@ class _Block:
 
     def add(self, name: str, value: str) -> None:
         """Add a field, or another value of a field that the record already has."""
-        self.again += name in self.fields
+        self.again += name in self.fields and name != self.last
         self.fields.setdefault(name, [])
         self.last = name
         self._join(value, ", ")
@@ -142,6 +145,8 @@ def record_table(text: str) -> TextTable | None:
     table = configuration_table(text) or pair_table(text)
     if table or OPEN_VALUE.search(text):
         return table
+    if _ABOVE_WIDE in text:
+        text = _FIRST_BAR.sub(r"\1:", text)
     form = _form_of(text)
     names = Counter[str]()
     again = 0
@@ -195,8 +200,8 @@ def _read(text: str) -> Iterator[_FieldLine]:
 def _matched(line: str) -> tuple[str, _Match | None]:
     """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
     line = _COMMIT.sub("commit: ", line)
-    # Most lines of prose have none of the signs, and need not be matched.
-    if not any(sign in line for sign in ":=|"):
+    # Most lines of prose have neither sign, and need not be matched.
+    if ":" not in line and "=" not in line:
         return line, None
     return line, FIELD.fullmatch(line)
 

@@ -28,7 +28,7 @@ from memory_context.text.rows.separated_values import (
     separated_table,
 )
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
-from memory_context.text.rows.yaml_and_ini_values import configuration_table
+from memory_context.text.rows.yaml_and_toml_values import configuration_table
 
 NO_TABLE = "this text has no rows: it is empty"
 

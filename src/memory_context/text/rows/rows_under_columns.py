@@ -41,7 +41,7 @@ def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
     last = width - 1
     for row in rows:
         if len(row) > width:
-            surplus = joint.join(row[last:])
+            surplus = joint.join(row[last:]).rstrip(joint)
             yield [*row[:last], surplus]
         else:
             missing = width - len(row)

@@ -246,8 +246,10 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
     def rows() -> Iterator[Row]:
         """Yield the rows up to the end of the table."""
         for line in islice(lines_of(text), below, None):
-            if not line.strip() or _FOOT.fullmatch(line) or _is_rule_of_columns(line):
+            if not line.strip() or _FOOT.fullmatch(line):
                 return
+            if _is_rule_of_columns(line):
+                continue
             cells = sliced(line, starts)
             yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])
 

@@ -15,6 +15,7 @@ from memory_context.text.lines import lines_of
 from memory_context.text.query.quantities_in_texts import is_quantity
 from memory_context.text.rows.names_in_first_row import (
     has_names,
+    is_number,
     names_another_table,
     names_numbers,
 )
@@ -81,8 +82,9 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
         return None
     if _may_lose_rows(text, delimiter):
         return None
-    # The cells of such a row may stand below other names: `1,234` where `1234` is meant.
-    if max(map(len, _rows(text, delimiter))) > width:
+    # The cells of `Oslo,1,234` may mean 1234, those of `Oslo,late, but paid` are a text with a comma of its own.
+    ends = (row[width - 1 :] for row in _rows(text, delimiter) if any(row[width:]))
+    if any(map(is_number, chain.from_iterable(ends))):
         return None
     is_padded = any(cell != cell.strip() for cell in first)
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.json_object import JsonObject
 from memory_context.text.json_documents import plain
 from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
@@ -50,7 +52,8 @@ def configuration_table(text: str) -> TextTable | None:
     objects = [value] if is_object(value) else value
     table = None
     if all(map(is_object, objects)):
-        table = records_in(value, notation)
+        with suppress(InvalidSelectionError):  # they have more names than a table may have
+            table = records_in(value, notation)
     if table and _are_records(table):
         return table
     if is_object(value):
