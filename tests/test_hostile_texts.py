@@ -167,7 +167,8 @@ def test_every_selector(manager: MemoryManager, name: str) -> None:
     key = manager.store(text, type="tool_output")
     for selector in SELECTORS:
         assert given_or_refused(manager, key, **selector), selector
-    assert manager.search(text[:5_000])
+    has_words = any(map(str.isalnum, text[:5_000]))
+    assert bool(manager.search(text[:5_000])) == has_words
     assert [] == manager.search(
         text[:200], filters={"memory_type": _storable(text[:200]) or "none"}
     )
@@ -333,7 +334,7 @@ async def test_many_forged_references_cost_little(manager: MemoryManager) -> Non
     """Three thousand references that lead nowhere are no candidates: only the text that they stand in is opened."""
     context = MemoryContext("ann", store=manager.memory_store)
     await context.add_message(user(hostile.FORGED["many"], "researcher"))
-    await context.add_message(user("what does key_17 say?"))
+    await context.add_message(user("what does key_1717 say?"))
 
     [folded, recalled, _] = await context.get_messages()
     assert isinstance(folded.content, str)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from time import time_ns
 from typing import Any
 from uuid import uuid4
 
@@ -35,6 +34,8 @@ from memory_context.text.redact import Redaction
 HUMAN = "human"
 _ORIGINS: Mapping[str, Origin] = {HUMAN: PERSON, "system": PROGRAM, "ai": MODEL}
 NEWEST = "memory_key"
+# Keys are ordered as text: padded, the tenth comes after the ninth.
+_DIGITS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +292,12 @@ class _SessionsInStore:
             else:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
-        # Microseconds, so that no number comes again after `clear`: a reference to a deleted turn says so for good.
-        number = time_ns() // 1_000
-        for newest in self._newest(session, limit=1):
-            number = max(number, int(newest.memory_key.rpartition("_")[2]) + 1)
+        newest = self._newest(session, limit=1)
+        number = 0
+        if newest:
+            number = int(newest[0].memory_key.rpartition("_")[2]) + 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
+            number = self._first_undeleted(session, number)
             try:
                 return self._manager.store(
                     "\n".join(said),
@@ -321,6 +323,30 @@ class _SessionsInStore:
         self._manager.clear(CONVERSATION, session)
         return turns
 
+    def _first_undeleted(self, session: str, number: int) -> int:
+        """Return the first number from *number* on whose key no deleted turn had: a reference to one says so for good.
+
+        Many in a row may be deleted, so the steps grow until one is found, and then the range is halved.
+        """
+
+        def is_deleted(number: int) -> bool:
+            deletion = self._manager.memory_store.deletion
+            return deletion(self._manager.scope, _key(session, number)) is not None
+
+        last = number - 1
+        step = 1
+        while is_deleted(number):
+            last = number
+            number += step
+            step *= 2
+        while number - last > 1:
+            middle = (last + number) // 2
+            if is_deleted(middle):
+                last = middle
+            else:
+                number = middle
+        return number
+
     def _newest(self, session: str, limit: int | None) -> list[MemoryItem]:
         store = self._manager.memory_store
         scope = Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
@@ -336,8 +362,7 @@ def _start_of_keys(session: str) -> str:
 
 
 def _key(session: str, number: int) -> str:
-    # Keys are ordered as text: those of earlier versions, from 0000000000 on, come before these 13 digits.
-    return f"{_start_of_keys(session)}{number}"
+    return f"{_start_of_keys(session)}{number:0{_DIGITS}d}"
 
 
 def _checked_session(session_id: str) -> str:
