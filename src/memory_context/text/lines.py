@@ -9,6 +9,7 @@ from memory_context.text.ranges import Span
 
 # What some programs on Windows put before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
+BLANK_LINE = "\n\n"
 # What is done so far, in percent or of how many; not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 

@@ -17,6 +17,7 @@ REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
 # A value may be so far below the lines that introduce it, such as the headers of an HTTP response.
 FARTHEST_VALUE = 4_000
+# It begins in this part of the text, so that most of a text of prose is never taken for what stands above a value.
 LATEST_START = 0.75
 # So many lines there that begin with a bracket are tried.
 MOST_OPENINGS = 5

@@ -1,4 +1,4 @@
-"""Diagnosis of a database. The functions only read; they do not create, upgrade or index anything."""
+"""Look into a database for `doctor`. The functions only read; they do not create, upgrade or index anything."""
 
 from __future__ import annotations
 

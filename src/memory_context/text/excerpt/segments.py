@@ -360,6 +360,7 @@ def _split_text(
     scopes = list[Span]()
 
     def add_lines(start: int, end: int, header: int | None) -> None:
+        """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
         for begin, stop in _packed(text, start, end):
             parent = header
             if header is None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice, takewhile
 
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
+from memory_context.text.lines import BLANK_LINE
 from memory_context.text.ranges import Span
 from memory_context.text.rows.command_columns import LEAST_COLUMNS, certain_columns
 from memory_context.text.rows.ruled_tables import begins_ruled, lines_of_names
@@ -20,7 +21,6 @@ from memory_context.text.rows.separated_values import named_columns
 HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
-BLANK_LINE = "\n\n"
 # Names are so near to the beginning of their block.
 NEAR = 400
 # Without gaps, separators and rules there are no columns.

@@ -10,11 +10,11 @@ from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample import HEAD, behind_lead
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
-from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
+from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
-from memory_context.text.rows.names_above_rows import BLANK_LINE, blocks_with_names, end_of_names
+from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (

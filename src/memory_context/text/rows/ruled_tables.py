@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 
-from memory_context.text.lines import lines_of
+from memory_context.text.lines import BLANK_LINE, lines_of
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -26,11 +26,12 @@ _TYPE = re.compile(
 )
 # The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
 # them. The corners and crossings of frames are contiguous in Unicode.
-_RULE = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
+_RUN = r"[-=─━═]{2,}"
+_NEXT_RUN = rf"(?:[ |+:┌-╋║-╰]+{_RUN})"
+_AT_END = r"[ |+:┌-╋║-╰]*"
+_RULE = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}*{_AT_END}")
 # The same below or above several columns: a single run of hyphens may underline a heading.
-_RULE_OF_COLUMNS = re.compile(
-    r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})+[ |:+┌-╋║-╰]*"
-)
+_RULE_OF_COLUMNS = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}+{_AT_END}")
 _UNDERLINE = re.compile(r"\s*([-=─━═])\1+\s*")
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
@@ -130,7 +131,7 @@ def joined_tables(text: str) -> TextTable | None:
     if _LEFT_OUT.search(text):
         return None
     tables = list[TextTable]()
-    for block in filter(str.strip, text.split("\n\n")):
+    for block in filter(str.strip, text.split(BLANK_LINE)):
         table = ruled_table(block) if begins_ruled(block.strip("\n")) else None
         if table is None or table.columns != (tables or [table])[0].columns:
             return None
@@ -150,7 +151,7 @@ def begins_ruled(block: str) -> bool:
 
 def _tables(text: str) -> Iterator[str]:
     """Yield each block between blank lines that begins with the names of a table with rules."""
-    for block in text.split("\n\n"):
+    for block in text.split(BLANK_LINE):
         if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
             yield block
 
