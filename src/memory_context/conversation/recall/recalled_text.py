@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
-    Ranges,
     Verdict,
 )
 from memory_context.conversation.recall.recall_request import RecallRequest
@@ -28,6 +26,8 @@ from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
 from memory_context.text.excerpt.record_around_place import show_records
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import Ranges
 
 FOUND_TOKENS = 600
 LEAST_BUDGET = 30
