@@ -124,7 +124,8 @@ def excerpt(
         if ranking.fills:
             most = min(budget, max(budget // BEST_PART, LEAST_BEST))
         best = SegmentPacker(found, scores, ranking, cost).pack(most)
-        best = with_more(found, whole, best, budget, cost)
+        if whole:
+            best = with_more(found, whole, best, budget, cost)
         if not ranking.fills:
             in_order = range(len(found.segments))
             return with_more(found, best, in_order, ranking.opening * budget, cost)
