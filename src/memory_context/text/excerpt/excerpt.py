@@ -115,17 +115,17 @@ def excerpt(
     if ranking.finds_records:
         records = records_meant(text, question, regions)
     found = _split(text, [*regions, *spans_of(records)])
-    whole = _segments_of(records, found, budget, cost)
+    of_records = _segments_of(records, found, budget, cost)
 
     def packed(question: str, ranking: Ranking) -> list[int]:
-        """Return the segments that fit the budget best, given a question and a ranking; those of *whole* come first."""
+        """Return the segments that fit the budget best, given a question and a ranking; those of records come first."""
         scores = score(found, question, ranking, known)
         most = budget
         if ranking.fills:
             most = min(budget, max(budget // BEST_PART, LEAST_BEST))
         best = SegmentPacker(found, scores, ranking, cost).pack(most)
-        if whole:
-            best = with_more(found, whole, best, budget, cost)
+        if of_records:
+            best = with_more(found, of_records, best, budget, cost)
         if not ranking.fills:
             in_order = range(len(found.segments))
             return with_more(found, best, in_order, ranking.opening * budget, cost)
