@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -40,6 +41,8 @@ from memory_context.text.relevance.records_meant import records_meant
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
+# What a gap mark costs at most, in tokens.
+GAP_COST = 6
 READING = Ranking(
     counts_names=False, plain=0, share=0.5, least=0, opening=0, fills=True, finds_records=True
 )
@@ -147,7 +150,7 @@ def excerpt(
 
 
 def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
-    """Return an excerpt of the records with their heads, in the order of the text.
+    """Return an excerpt of nothing but the records and their heads, in the order of the text, with gap marks between them.
 
     A record that no longer fits the budget is left out.
 
@@ -157,9 +160,19 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
         budget: The most that the excerpt may cost.
         cost: Counts what a text costs, in tokens or characters.
     """
-    found = _split(text, spans_of(records))
-    chosen = _segments_of(records, found, budget, cost)
-    return _within(budget, found, 1, chosen, cost)
+    shown = list[Record]()
+    remaining = budget
+    paid = set[Span]()
+    for record in records:
+        # Rows of one table have the same head, which is shown once.
+        new = set(record.spans) - paid
+        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in new)
+        if price <= remaining:
+            shown.append(record)
+            paid |= new
+            remaining -= price
+    shown.sort(key=attrgetter("start"))
+    return show_spans(text, spans_of(shown))
 
 
 def _split(text: str, regions: Iterable[Span]) -> Segmentation:

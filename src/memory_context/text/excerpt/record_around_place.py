@@ -39,7 +39,6 @@ LONGEST_TURN = 2400
 LEAST_CELLS = 3
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
-GAP_COST = 6
 LONG_LINE = 600
 # How far before a place to look for the objects around it: first nearby, then further away.
 REACHES = (8_000, 64_000)
