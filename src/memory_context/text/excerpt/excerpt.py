@@ -97,7 +97,9 @@ def excerpt(
     known: AbstractSet[str] = frozenset(),
     first_line: int = 1,
 ) -> Excerpt:
-    """Return the segments of `text` that match `question`; if none does, those that hold the most names.
+    """Return the parts of `text` that match `question`; if none does, those that hold the most names.
+
+    These are segments; with a ranking that finds records, they come after the records that the question means.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.

@@ -9,9 +9,9 @@ from memory_context.text.excerpt.record_around_place import SAID, Record
 from memory_context.text.index.term_hits import term_hits
 from memory_context.text.ranges import Span
 from memory_context.text.relevance.chosen_records import relevant
-from memory_context.text.relevance.question_terms import asked_terms, without_question_words
+from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
-from memory_context.text.relevance.term_occurrences import found_in, wanted_lexemes
+from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
 
 # A single letter is no lexeme, so nothing is found by the key.
 KEY = "t"
@@ -31,9 +31,5 @@ def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Rec
     item = MemoryItem(user_id="", memory_key=KEY, memory_type="text", tier="detail", content=text)
     texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
     hits = term_hits([item], list(map(wanted_lexemes, asked)), regions)
-    found = found_in(asked, hits, hits.places, texts)
-    meant = without_question_words(asked, found.met)
-    if meant != asked:
-        found = found_in(meant, hits, hits.places, texts)
-    expansions, _ = relevant(question, found)
+    expansions, _ = relevant(question, found_as_meant(asked, hits, hits.places, texts))
     return [record for expansion in expansions for record in expansion.records]

@@ -238,6 +238,21 @@ def found_in(
     return found
 
 
+def found_as_meant(
+    asked: Sequence[AskedTerm],
+    hits: TermHits,
+    chunks: Sequence[ChunkPlace],
+    texts: SearchedCandidates,
+) -> FoundTerms:
+    """Return, as `found_in` does, where the terms stand, without those that only ask: that may, and that stand nowhere."""
+    found = found_in(asked, hits, chunks, texts)
+    met = found.met
+    meant = [term for number, term in enumerate(asked) if number in met or not term.may_only_ask]
+    if len(meant) < len(asked):
+        return found_in(meant, hits, chunks, texts)
+    return found
+
+
 def _start(place: Occurrence) -> int:
     return place.start
 
