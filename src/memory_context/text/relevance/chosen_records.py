@@ -6,7 +6,8 @@ Five ways are tried in turn (`RankedPlaces` ranks the places for the second to f
 - the records that a name or a rare value in the message identifies, unless they came already. A question for a reason or
   an explanation looks for these first, and for the others only if there are none;
 - for each clause of a question that these do not answer, the records that hold most of what it tells;
-- if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
+- if nothing was found or the message refers back, the windows of lines that hold most of it
+  (`windows_if_no_record_is_named`).
 
 A question with a pronoun may mean something that the answer before it named; that is looked for by itself
 (`records_of_names`).
@@ -31,7 +32,7 @@ from memory_context.text.relevance.ranked_places import FEW, RankedPlaces
 from memory_context.text.relevance.reasons_for_records import Expansion, MeantRecords
 from memory_context.text.relevance.rows_by_value import rows_by_value
 from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
-from memory_context.text.relevance.windows_of_text import (
+from memory_context.text.relevance.windows_if_no_record_is_named import (
     best_windows,
     line_of,
     terms_at,
