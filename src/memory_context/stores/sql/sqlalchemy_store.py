@@ -301,7 +301,9 @@ class SQLAlchemyStore(ClosedAtExit):
             # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:
                 opened.restore(Scope(scope.user_id), self._newest(scope, filters))
-                return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
+                return opened.search(
+                    scope, query, limit=limit, filters=filters, mode=mode, passages=passages
+                )
         request = hits_to_memories.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
