@@ -9,6 +9,7 @@ import pytest
 
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.stores import MemoryStore, term_hits_in
+from memory_context.testing.sample_memories import ANN, put
 from memory_context.text.index.lexemes_looked_up import FEW_CHUNKS
 from memory_context.text.index.term_hits import (
     CHUNKS_OF_TERM,
@@ -17,7 +18,6 @@ from memory_context.text.index.term_hits import (
     best_chunks,
     term_hits,
 )
-from memory_context.testing.sample_memories import ANN, put
 
 TEXTS = {
     "orders": "\n".join(f"order {number} of worker-{number}" for number in range(200)),
