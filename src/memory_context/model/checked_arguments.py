@@ -67,6 +67,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
+    "recall": _a("true or false", bool),
+    "notes": _a("true or false", bool),
     "importance": (_is_share, "a number from 0 to 1"),
     "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
     "limit": (

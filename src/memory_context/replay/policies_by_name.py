@@ -16,6 +16,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
 from memory_context.replay.memory_context_policy import RememberingContext
@@ -206,6 +207,7 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
     notes: bool = False,
     max_tokens: int | None = None,
 ) -> Replayed:
+    check_arguments(recall=recall, notes=notes)
     folding = FoldPolicy(
         threshold=threshold,
         preview_tokens=preview_tokens,
