@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import regex
 
-# A placeholder: a value in brackets, a variable (%VAR%, $VAR), a format (%s, %s:%s, %(name)s), or only stars and dots; or a value
-# that begins like a template or HTML, or has a variable in it.
+# A placeholder: a value in brackets, a variable (%VAR%, $VAR), formats (%s, %s:%s, %(name)s), or only stars and dots; or a
+# value that begins like a template or HTML, or has a variable in it.
 _PLACEHOLDER = regex.compile(
     r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?(?:[:/@.,-]%[a-z]\w?)*|%\(\w+\)[a-z]|\$+\w+(?:::\w+)*-?|[*•.x_#?-]+"
     r"|(?:\{\{|\[\[|<<|<%|[$%#@]\{|\$\(|</?(?:[abip]|br|code|div|em|h[1-6]|li|span|strong)/?>).*"
