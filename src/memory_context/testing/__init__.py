@@ -76,8 +76,9 @@ _HOMES = {
 
 if "pytest" in sys.modules:
     # A failing contract then shows the values that it compared, as a test of one's own does.
-    modules = [module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")]
-    sys.modules["pytest"].register_assert_rewrite(*modules)
+    sys.modules["pytest"].register_assert_rewrite(
+        *[module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")]
+    )
 
 
 __getattr__ = lazy_names(__name__, _HOMES)

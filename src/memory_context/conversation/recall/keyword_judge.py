@@ -25,7 +25,8 @@ from memory_context.conversation.recall.question_terms import (
 from memory_context.conversation.recall.reasons_for_records import listed
 from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recall.turns_meant import is_conversation, relevant_turns
+from memory_context.conversation.recall.turns_as_text import is_conversation
+from memory_context.conversation.recall.turns_meant import relevant_turns
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.words_and_names import is_name, terms, weight
 

@@ -26,10 +26,9 @@ from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
 from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.turns_as_text import as_said, is_conversation
 from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
-    is_conversation,
     meets_from_elsewhere,
 )
 from memory_context.conversation.recording_to_call_log import DecisionLog

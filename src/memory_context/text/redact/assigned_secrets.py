@@ -165,9 +165,7 @@ class AssignedRule(Rule):
         is_cut = text.startswith(_VALUE_ENDS, value.end())
         if not self._is_secret(name, given.rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
-        if is_code(given, is_cut=is_cut):
-            return None
-        if is_no_secret(given, is_cut=False):
+        if is_code(given, is_cut=is_cut) or is_no_secret(given, is_cut=False):
             return None
         return value.span()
 

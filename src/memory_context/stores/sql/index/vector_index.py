@@ -108,8 +108,7 @@ def as_array(
     except (TypeError, ValueError):  # of texts, or of lists of different lengths
         rows = numpy.empty(0)
     # Checked, because an embedder is the user's own code, and a NaN would make every comparison false.
-    are_numbers = rows.size > 0 and numpy.isfinite(rows).all()
-    if rows.ndim != 2 or not are_numbers:
+    if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         raise StoreError(
             f"an embedder must return one vector of finite numbers for each text, not an array of shape {rows.shape}"
         )
@@ -295,12 +294,11 @@ def nearest(
         some = sa.tuple_(*columns).in_(chunks)
         for row in connection.execute(mine.where(some)):
             place_of[row.memory_id, row.ordinal] = (row.start, row.stop, row.line)
-    hits: list[ChunkHit] = []
-    for (memory_id, ordinal), similarity in similarities.items():
-        # A vector of a text that a caller chose may not belong to any chunk.
-        start, stop, line = place_of.get((memory_id, ordinal), (0, 0, 1))
-        hits.append(ChunkHit(memory_id, start, stop, line, similarity))
-    return hits
+    # A vector of a text that a caller chose may not belong to any chunk.
+    return [
+        ChunkHit(chunk[0], *place_of.get(chunk, (0, 0, 1)), similarity)
+        for chunk, similarity in similarities.items()
+    ]
 
 
 def chance(
