@@ -187,9 +187,13 @@ class TestLeaves:
         assert Redacted(text) == REDACTOR.redact(text)
 
     def test_what_only_looks_assigned(self) -> None:
-        """A format of two values, an empty password before the next setting, and the end of a hash stay."""
+        """Formats, constants, names of code, an empty password before the next setting, and the end of a hash stay."""
         digest = "sha512-6XJFClyCgFKetdowBg5bKxyp/u" + "+CDBJG4Mpp0m3HLZl9w=="
-        text = f"user_pass = '%s:%s' % pair\nhost=db password= dbname=x\nintegrity: {digest}"
+        text = (
+            f"user_pass = '%s:%s' % pair\nhost=db password= dbname=x\nintegrity: {digest}\n"
+            "readonly STENCIL_BACK_PASS_DEPTH_PASS: 0x8803;\nresumptionToken: notificationsToolLastEventId,\n"
+            "type LiteralToken = NoSubstitutionTemplateLiteral | PseudoLiteralToken;"
+        )
 
         assert Redacted(text) == REDACTOR.redact(text)
 
