@@ -36,7 +36,7 @@ _NAME_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
 # Words with few digits, joined by signs, or in CamelCase (NoSuchUser, lastEventId), or in CAPITALS_WITH_UNDERSCORES.
 _NAME = regex.compile(
     rf"{_NAME_PART}(?:[-_./:@]+{_NAME_PART})+"
-    r"|(?:[A-Z]?[a-z]{2,}|[A-Z][a-z](?=[A-Z][a-z]{2}|\Z))+[0-9]{0,4}(?:[A-Z][a-z]{2,})*|[A-Z]+(?:_[A-Z0-9]+)*"
+    r"|(?:[A-Z][a-z](?=[A-Z]))?(?:[A-Z]?[a-z]{2,})+(?:[A-Z][a-z]\Z|[0-9]{0,4}(?:[A-Z][a-z]{2,})*)|[A-Z]+(?:_[A-Z0-9]+)*"
 )
 # A run of letters and digits: longer than the last part of a UUID, or shorter with digits and letters of both cases.
 _RUN = regex.compile(
