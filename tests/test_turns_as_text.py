@@ -12,11 +12,14 @@ from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.message import FunctionCall, Message, as_lines
 from memory_context.conversation.recall import turns_meant
-from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Question,
+)
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.turns_as_text import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, turn_at
+from memory_context.text.relevance.searched_candidates import RecallCandidate
 from memory_context.tools.retrieve_search_store import SEARCHING
 from messages import call, results, user
 from test_context import fill, shown

@@ -29,7 +29,7 @@ from memory_context.exceptions import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.runtime.serve_until_signal import serve_web
 from memory_context.stores import MemoryStore
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.ui.conversations import one_call, overview, timeline
 from memory_context.ui.health_and_audit_pages import audit, health
 from memory_context.ui.layout import message, page

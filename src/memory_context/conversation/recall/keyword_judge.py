@@ -9,25 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_context.conversation.recall.chosen_records import records_of_names, relevant
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.question_terms import (
+from memory_context.conversation.recall.turns_as_text import is_conversation
+from memory_context.conversation.recall.turns_meant import relevant_turns
+from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
+from memory_context.text.relevance.chosen_records import records_of_names, relevant
+from memory_context.text.relevance.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
     asked_terms,
     names_pointed_at,
     without_question_words,
 )
-from memory_context.conversation.recall.reasons_for_records import listed
-from memory_context.conversation.recall.searched_candidates import SearchedCandidates
-from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recall.turns_as_text import is_conversation
-from memory_context.conversation.recall.turns_meant import relevant_turns
-from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
+from memory_context.text.relevance.reasons_for_records import Expansion, listed
+from memory_context.text.relevance.searched_candidates import SearchedCandidates
+from memory_context.text.relevance.term_occurrences import found_in, wanted_lexemes
 from memory_context.text.words_and_names import is_name, terms, weight
 
 # Half of a query's words must be found for a memory to answer it.

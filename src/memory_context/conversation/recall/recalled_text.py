@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
-    Ranges,
     Verdict,
 )
 from memory_context.conversation.recall.recall_request import RecallRequest
@@ -24,10 +22,11 @@ from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record_around_place import show_records
+from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import Ranges
 
 FOUND_TOKENS = 600
 LEAST_BUDGET = 30
