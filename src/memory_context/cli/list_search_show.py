@@ -151,8 +151,6 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 ) -> int:
     """Find memories by their contents, best first. Each is shown with its best passage."""
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
-    if mode == "semantic" and not embedder:
-        raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
     filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)

@@ -13,11 +13,11 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.turns_as_text import (
     as_said,
+    is_conversation,
     least_cost,
     share_of,
     show_turns,
 )
-from memory_context.conversation.recall.turns_meant import is_conversation
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
@@ -157,8 +157,7 @@ class RecalledText:
         elif expansion.records:
             lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
-            readable = as_said(item.text) if is_conversation(item.text) else item.text
-            lines = excerpt(readable, query, tokens_left, count, ranking=ANSWER)
+            lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(lines.text)
         # Redaction may have made the text longer.
         if count(text) > max(tokens_left, count(lines.text)):

@@ -19,10 +19,9 @@ from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
-from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.turns_as_text import as_said, is_conversation
 from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
-    is_conversation,
     meets_from_elsewhere,
 )
 from memory_context.conversation.recording_to_call_log import DecisionLog

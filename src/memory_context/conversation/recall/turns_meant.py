@@ -21,7 +21,6 @@ from memory_context.text.excerpt.record_around_place import (
     ASKED,
     LONGEST_TURN,
     NOTED,
-    SAID,
     Record,
     turn_at,
 )
@@ -67,11 +66,6 @@ _POSSESSIVE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 
 Turn: TypeAlias = tuple[str, int, int]
 """The key of a stored conversation, and the offsets at which a turn begins and ends in it."""
-
-
-def is_conversation(text: str) -> bool:
-    """Return whether *text* is a stored conversation: one message a line, as JSON."""
-    return text.startswith(SAID)
 
 
 def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) -> list[Expansion]:

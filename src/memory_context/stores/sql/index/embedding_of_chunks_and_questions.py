@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import EmbedderError
+from memory_context.exceptions import EmbedderError, MissingDependencyError
 from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
@@ -58,30 +58,32 @@ class EmbeddingWorker:
         self._thread = None
         self._closing = False
 
-    def embed_query(self, query: str) -> tuple[sa.Table, Vector]:
+    def embed_query(self, query: str) -> vector_index.QueryVector:
         """Return the vector of a query, and the table with the vectors to compare it with.
 
         Raises:
             EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
+            MissingDependencyError: numpy is not installed.
         """
         if not self._breaker.lets_ask:
-            raise EmbedderError("the embedder failed a moment ago")
+            raise EmbedderError(f"the embedder failed within the last {PAUSE:.0f} seconds")
         try:
-            vector = within(
-                QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
-            )
+            ask = partial(self._model.query, query)
+            vector = within(QUERY_SECONDS, ask, "memory-context-query")
+            [numbers] = vector_index.as_array([vector], self._model.distance)
+        except MissingDependencyError:
+            raise
         except Exception as error:
             self._breaker.note_failure()
             events.QUERY_NOT_EMBEDDED.log(error)
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        return self._with_table(vector)
+        return self._table_of(len(numbers)), numbers
 
-    def _with_table(self, vector: Vector) -> tuple[sa.Table, Vector]:
-        """Return the table for the model's vectors of this length, and *vector*."""
-        table = vector_index.table_of(self._model, len(vector), self._database.dialect)
-        return table, vector
+    def _table_of(self, dimensions: int) -> sa.Table:
+        """Return the table for the model's vectors of this length."""
+        return vector_index.table_of(self._model, dimensions, self._database.dialect)
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
@@ -96,13 +98,9 @@ class EmbeddingWorker:
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
             for batch in slices_of(lacking, BATCH):
-                texts: list[str] = []
-                ordinals: list[int] = []
-                for ordinal, first, last in batch:
-                    # Binary contents and secrets have no searchable text, so their description is
-                    # embedded.
-                    texts.append(text[first:last] or item.summary)
-                    ordinals.append(ordinal)
+                # Binary contents and secrets have no searchable text, so their description is embedded.
+                texts = [text[first:last] or item.summary for _, first, last in batch]
+                ordinals = [ordinal for ordinal, _, _ in batch]
                 vectors = self._model.documents(texts)
                 self._database.write(vector_index.add, table, item, ordinals, vectors)
 
@@ -188,7 +186,7 @@ class EmbeddingWorker:
         """
         with self._embedding:
             if self._table is None:
-                table, vector = self._with_table(self._model.query(PROBE))
-                self._database.write(vector_index.ensure, table, len(vector))
+                table = self._table_of(len(self._model.query(PROBE)))
+                self._database.write(vector_index.ensure, table)
                 self._table = table
             return self._table
