@@ -40,11 +40,10 @@ from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
-    Comparison,
     Figures,
     Price,
     Recording,
-    Row,
+    Result,
     TokenMeter,
     default_policies,
     identifiers,
@@ -851,25 +850,17 @@ def test_figures_are_shown_as_shares() -> None:
         trips=2,
         peaks=(50, 100, 80),
     )
-    row = Comparison(unbounded, reference).row("mine", reference)
-    assert (
-        Row(
-            "mine",
-            0.5,
-            0.5,
-            0.75,
-            0.5,
-            1.0,
-            needed=8,
-            named=0.5,
-            visible=0.25,
-            lost=0,
-            trips=2,
-            calls=4,
-        )
-        == row
-    )
-    assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak_of_reference
+    mine = Result("mine", reference, unbounded, reference)
+    assert {
+        "tokens": 0.5,
+        "cost": 0.5,
+        "all_counted": 0.75,
+        "peak": 0.5,
+        "peak_of_reference": 1.0,
+        "named": 0.5,
+        "visible": 0.25,
+    } == mine.shares
+    assert 2.0 == Result("all", unbounded, unbounded, reference).shares["peak_of_reference"]
 
 
 async def test_schemas_and_instructions_are_counted() -> None:
@@ -890,10 +881,10 @@ async def test_the_report_has_a_row_for_each_policy() -> None:
     """The policies that everything is set against are replayed even if nobody asked for them."""
     comparing = Comparing([parse_policy("ends:head=1,tail=2")], letters(), threshold=200)
     await comparing.add(run_with(LONG, "job-4711"))
-    rows = comparing.results().rows
-    assert ["ends:head=1,tail=2"] == [row.policy for row in rows]
+    results = comparing.results().policies
+    assert ["ends:head=1,tail=2"] == [result.policy for result in results]
     console = Console(width=100, record=True)
-    console.print(report(rows))
+    console.print(report(results))
     assert "ends:head=1,tail=2" in console.export_text()
 
 
@@ -912,7 +903,9 @@ async def test_runs_are_read_one_by_one() -> None:
     for one in stream():
         await comparing.add(one)
     assert [(0, 0), (1, 1), (2, 2)] == seen
-    assert {(3, 6)} == {(comparing.runs, row.calls) for row in comparing.results().rows}
+    assert {(3, 6)} == {
+        (comparing.runs, result.figures.calls) for result in comparing.results().policies
+    }
 
 
 async def test_a_run_counts_for_all_policies_or_for_none() -> None:
@@ -948,10 +941,9 @@ async def test_tokens_by_call() -> None:
 
 def test_nothing_to_measure_is_no_error() -> None:
     """Without runs, every share is whole."""
-    rows = Comparing(default_policies(), letters()).results().rows
-    assert {(1.0, 1.0, 1.0, 0, 1.0)} == {
-        (row.tokens, row.cost, row.visible, row.lost, row.peak_of_unbounded) for row in rows
-    }
+    for result in Comparing(default_policies(), letters()).results().policies:
+        assert {1.0} == set(result.shares.values())
+        assert 0 == result.figures.lost
 
 
 def test_each_text_is_counted_once() -> None:

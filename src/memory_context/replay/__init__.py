@@ -5,13 +5,7 @@ tokens, what a provider would charge for it, and how many of the values that the
 it. `measure` replays recordings through one `Policy`; `Comparing` replays them through several and compares the figures.
 """
 
-from memory_context.replay.comparison import (
-    Comparing,
-    Comparison,
-    Result,
-    Results,
-    Row,
-)
+from memory_context.replay.comparison import Comparing, Result, Results
 from memory_context.replay.needed_and_visible_values import identifiers, needed_values, squash
 from memory_context.replay.policies_by_name import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay.prices import Price
@@ -26,7 +20,6 @@ from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [
     "Comparing",
-    "Comparison",
     "Figures",
     "Policy",
     "Price",
@@ -34,7 +27,6 @@ __all__ = [
     "Replayed",
     "Result",
     "Results",
-    "Row",
     "TokenMeter",
     "default_policies",
     "identifiers",

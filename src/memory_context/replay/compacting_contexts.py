@@ -48,7 +48,11 @@ class SummarizingContext(ShorteningContext):
         """Return a summary and the messages after it. LangChain keeps system messages outside of its conversation."""
         system = [message for message in self._messages if message.is_system]
         spoken = [message for message in self._messages if not message.is_system]
-        cut = self._cut(spoken)
+        cut = max(len(spoken) - self._keep, 0)
+        # A call stays with its results.
+        if cut and spoken[cut].is_result:
+            while cut and not spoken[cut].calls:
+                cut -= 1
         if cut and tokens_of_messages(spoken, self._counter) >= self._trigger:
             old = spoken[:cut]
             kept = spoken[cut:]
@@ -59,14 +63,6 @@ class SummarizingContext(ShorteningContext):
             summary = Message(f"summary-{kept[0].id}", "user", "user", {0: text})
             self._messages = [*system, summary, *kept]
         return list(self._messages)
-
-    def _cut(self, spoken: Sequence[Message]) -> int:
-        """Return the index of the first message that is kept; a call stays with its results."""
-        cut = max(len(spoken) - self._keep, 0)
-        if cut and spoken[cut].is_result:
-            while cut and not spoken[cut].calls:
-                cut -= 1
-        return cut
 
 
 class CompactingContext(ShorteningContext):
