@@ -178,17 +178,10 @@ def package(made: ContextPackage) -> Html:
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
         columns = ("rank", "tier", "key", "tokens", "why")
-        rows = list[Sequence[str]]()
-        for one in made.left_out[:SHOWN]:
-            rows.append(
-                (
-                    f"{one.rank:,}",
-                    one.tier,
-                    one.key,
-                    f"{one.tokens:,}",
-                    one.reason,
-                )
-            )
+        rows = [
+            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
+            for one in made.left_out[:SHOWN]
+        ]
         drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(*parts)

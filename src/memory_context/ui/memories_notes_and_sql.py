@@ -53,7 +53,16 @@ def found(visit: Visit) -> Html:
     """Draw a search form with facets, and below it the hits; without words, the newest memories page by page."""
     asked = {name: visit.word(name) for name in ("q", *FACETS)}
     form = _search_form(visit, asked)
-    filters = _filters(asked)
+    filters = search_filters(
+        made_by(asked["tool"]) if asked["tool"] else None,
+        types=asked["type"] or None,
+        tier=asked["tier"] or None,
+        category=asked["category"] or None,
+        tags=None,
+        thread=asked["thread"] or None,
+        since=_day(asked["since"]),
+        until=_day(asked["until"]),
+    )
     if asked["q"]:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
         drawn = [_hit(visit, item) for item in hits] or [remark("nothing found")]
@@ -61,17 +70,16 @@ def found(visit: Visit) -> Html:
     total = visit.memory.memory_store.count(visit.memory.scope, filters)
     start = visit.number("from")
     entries = visit.catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
-    rows = list[list[str]]()
-    for one in entries:
-        rows.append(
-            [
-                visit.key(one.memory_key),
-                one.memory_type,
-                f"{one.token_count:,}",
-                when(one.created_at),
-                one.summary,
-            ]
-        )
+    rows = [
+        [
+            visit.key(one.memory_key),
+            one.memory_type,
+            f"{one.token_count:,}",
+            when(one.created_at),
+            one.summary,
+        ]
+        for one in entries
+    ]
     parts = [tag("h1", "Memories"), form]
     if rows:
         parts.append(listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)))
@@ -95,22 +103,6 @@ def _search_form(visit: Visit, asked: Mapping[str, str]) -> Html:
         labelled("from", field("date", "since", asked["since"])),
         labelled("before", field("date", "until", asked["until"])),
         button("Find"),
-    )
-
-
-def _filters(asked: Mapping[str, str]) -> dict[str, Any]:
-    tool = None
-    if asked["tool"]:
-        tool = made_by(asked["tool"])
-    return search_filters(
-        tool,
-        types=asked["type"] or None,
-        tier=asked["tier"] or None,
-        category=asked["category"] or None,
-        tags=None,
-        thread=asked["thread"] or None,
-        since=_day(asked["since"]),
-        until=_day(asked["until"]),
     )
 
 
@@ -230,17 +222,16 @@ def notes(visit: Visit) -> Html:
     if not tiers:
         parts.append(remark("no notes yet"))
     for tier, total in tiers.items():
-        rows = list[list[str]]()
-        for one in catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS):
-            rows.append(
-                [
-                    visit.key(one.memory_key),
-                    one.tier_id or "",
-                    when(one.created_at),
-                    when(one.expires_at),
-                    one.summary,
-                ]
-            )
+        rows = [
+            [
+                visit.key(one.memory_key),
+                one.tier_id or "",
+                when(one.created_at),
+                when(one.expires_at),
+                one.summary,
+            ]
+            for one in catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS)
+        ]
         parts.append(tag("h2", tier))
         parts.append(listing(("key", "of", "stored", "expires", "note"), rows))
         if total > len(rows):

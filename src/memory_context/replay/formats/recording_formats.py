@@ -125,7 +125,7 @@ def _recordings_of(document: object) -> Iterator[Recording]:
         yield Recording(name, tuple(_read_messages(messages)))
 
 
-def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
+def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:
     """Yield the lists of messages in `document`, each with the name of its run or agent."""
     if messages := elements_of(document):
         yield name, messages
