@@ -248,7 +248,14 @@ def show(  # noqa: PLR0913 - one of them selects
             with _options_named():
                 page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
-        print_json(_content_as_json(item, page))
+        content = {
+            "memory": _record(item),
+            "part": page.part if page else "the whole",
+            "text": page.text if page else None,
+            "next_offset": page.next_offset if page else None,
+            "data": None if page else b64encode(item.data).decode(),
+        }
+        print_json(content)
         return
     part = page.part if page else item.text
     if page and page.next_offset is not None:
@@ -353,17 +360,6 @@ def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
     record["tags"] = ", ".join(item.tags)
     rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
     print_paged(facts(rows))
-
-
-def _content_as_json(item: "MemoryItem", page: "Page | None") -> dict[str, object]:
-
-    return {
-        "memory": _record(item),
-        "part": page.part if page else "the whole",
-        "text": page.text if page else None,
-        "next_offset": page.next_offset if page else None,
-        "data": None if page else b64encode(item.data).decode(),
-    }
 
 
 def _print_content(

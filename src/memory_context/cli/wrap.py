@@ -98,7 +98,7 @@ def wrap(  # noqa: PLR0913 - each is an option
     ] = START_PATIENCE,
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
-    from memory_context.mcp import Wrapping, serve_wrapped
+    from memory_context.mcp import serve_wrapped
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
@@ -121,7 +121,7 @@ def wrap(  # noqa: PLR0913 - each is an option
     wrapped = _servers(command or [], url or [], servers, name or "")
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or login_name()
-    serve_wrapped(Wrapping(wrapped, store or database_at_home(), who, threshold, settings))
+    serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
 
 
 def database_at_home() -> str:

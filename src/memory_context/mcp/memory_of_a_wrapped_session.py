@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -100,8 +100,9 @@ class WrappedMemory:
 
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
         """Return a tool's result, with references and previews in place of large texts."""
-        content: list[Wire] = result.get("content") or []
-        if not _is_known(content):
+        content: Any = result.get("content") or []
+        # A content without the form that MCP gives it, a server's own, comes through as it is.
+        if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
             return result
         places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
@@ -133,14 +134,6 @@ class WrappedMemory:
         self._manager.note_call(record)
         self._messages = after
         return after[-1]
-
-
-def _is_known(content: object) -> bool:
-    """Return whether a result's content has the form that MCP gives it; a server's own comes through as it is."""
-    if not isinstance(content, list):
-        return False
-    parts = cast("list[object]", content)
-    return all(isinstance(part, dict) for part in parts)
 
 
 def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:

@@ -88,7 +88,11 @@ class Resources:
         if is_secret(item):
             raise RequestError(INVALID_PARAMS, prompts.MCP_SECRET.format(key=key))
         self._manager.audit("expanded", key)
-        content = {"uri": uri, "mimeType": item.media_type, **_content(item)}
+        content = {"uri": uri, "mimeType": item.media_type}
+        if isinstance(item.content, bytes):
+            content["blob"] = base64.b64encode(item.content).decode()
+        else:
+            content["text"] = encodable(item.content)
         return {"contents": [content]}
 
     def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
@@ -118,12 +122,6 @@ def _resource(item: MemoryItem) -> Wire:
     if not is_secret(item):
         resource["size"] = len(item.data)
     return resource
-
-
-def _content(item: MemoryItem) -> Wire:
-    if isinstance(item.content, bytes):
-        return {"blob": base64.b64encode(item.content).decode()}
-    return {"text": encodable(item.content)}
 
 
 def key_of(uri: str) -> str:
