@@ -56,6 +56,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             ]
         case _:
             pass
+    blocks = enumerate(_blocks(message.content))
     neutral = Message(
         message_id,
         role,
@@ -66,7 +67,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         is_error=getattr(message, "status", None) == "error",
         # LangChain marks a summary, which a model wrote but has the role of a person's message.
         is_summary="lc_source" in message.additional_kwargs,
-        others=_other_blocks(message),
+        others={place: block for place, block in blocks if _text_of(block) is None},
     )
     facts = MessageFacts.from_json(noted_on(message).get("message"))
     if not facts:
@@ -168,12 +169,6 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[Bl
         elif _text_of(block) is None:
             content.append(block)
     return content
-
-
-def _other_blocks(message: BaseMessage) -> dict[int, Any]:
-    """Return the blocks that are not text, by their indexes."""
-    blocks = _blocks(message.content)
-    return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
 
 
 def _blocks(content: str | list[Block]) -> Sequence[Block]:

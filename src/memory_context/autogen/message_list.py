@@ -62,7 +62,14 @@ class MessageList(HeldConversation):
         They begin with the messages that a model has seen before, unchanged except by compactions and late folds.
         """
         await self.settle()
-        self._answer_cancelled_calls()
+        # Providers reject an unanswered call, such as a cancelled run leaves.
+        settled = with_answers(self.messages, self.finished, self._next_id)
+        unseen = self.messages[self.seen :]
+        if unseen:
+            # By identity: an equal message may stand before it.
+            places = list(map(id, settled))
+            self.seen = places.index(id(unseen[0]))
+        self.messages = settled
         await self.next_prompt()
         return self.hosted()
 
@@ -164,16 +171,6 @@ class MessageList(HeldConversation):
         if part.is_result:
             facts = self.conversation.cache.made.get(hash_content(part.text))
         return replace(part, facts=facts)
-
-    def _answer_cancelled_calls(self) -> None:
-        """Answer the calls that a cancelled run left open, since providers reject an unanswered call."""
-        settled = with_answers(self.messages, self.finished, self._next_id)
-        unseen = self.messages[self.seen :]
-        if unseen:
-            # By identity: an equal message may stand before it.
-            places = list(map(id, settled))
-            self.seen = places.index(id(unseen[0]))
-        self.messages = settled
 
     def _next_id(self) -> str:
         return str(next(self._ids))

@@ -325,18 +325,14 @@ def _record(item: "MemoryItem") -> dict[str, object]:
 
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Draw a hit for people: key and summary, where and why it was found, and the passage."""
-    from memory_context.display.drawn_memories import passage_lines
+    from memory_context.display.drawn_memories import found_by, passage_lines
     from memory_context.display.terminal import plain, unbroken
     from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
     passage: list[RenderableType] = []
     match = hit.match
-    if match and match.lines:
-        first, last = match.lines
-        facts.append(f"lines {first}-{last}")
-    if match and match.why:
-        facts.append(f"found by {', '.join(match.why)}")
+    facts += found_by(match)
     if match and match.passage:
         # Beside the line: its number, a space, and an ellipsis at either end.
         room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)

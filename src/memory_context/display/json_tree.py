@@ -75,7 +75,9 @@ class JsonTree:
         label = Html("")
         if name is not None:
             label = joined(tag("span", name, cls="name"), ": ")
-        members = _members_of(value)
+        members = list(members_of(value).items())
+        for number, element in enumerate(elements_of(value)):
+            members.append((str(number), element))
         if not members:
             drawn = tag("span", to_json(value), cls="number")
             if isinstance(value, str):
@@ -100,11 +102,3 @@ class JsonTree:
         more = len(members) - drawn
         if more:
             yield tag("div", soft(f"⋯ {more:,} more"), cls="leaf")
-
-
-def _members_of(value: object) -> list[tuple[str, Any]]:
-    """Return the members of an object by name, or those of a list by number; none for another value."""
-    members = list(members_of(value).items())
-    for number, element in enumerate(elements_of(value)):
-        members.append((str(number), element))
-    return members

@@ -100,9 +100,10 @@ class WrappedMemory:
 
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
         """Return a tool's result, with references and previews in place of large texts."""
-        content: Any = result.get("content") or []
+        content: list[Wire] = result.get("content") or []
+        given: object = content
         # A content without the form that MCP gives it, a server's own, comes through as it is.
-        if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        if not isinstance(given, list) or not all(isinstance(part, dict) for part in content):
             return result
         places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
@@ -201,7 +202,12 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     shown = list[Wire]()
     for place, part in enumerate(content):
         if place in folded:
-            shown.append(_with_text(part, folded[place]))
+            text = folded[place]
+            if part["type"] == "text":
+                shown.append({**part, "text": text})
+            else:
+                resource = {**part["resource"], "text": text, "mimeType": "text/plain"}
+                shown.append({**part, "resource": resource})
         elif place not in covered:
             shown.append(part)
     changed = {**result, "content": shown}
@@ -211,10 +217,3 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     if at_end in folded or at_end not in places:
         changed.pop("structuredContent", None)
     return changed
-
-
-def _with_text(part: Wire, text: str) -> Wire:
-    if part["type"] == "text":
-        return {**part, "text": text}
-    resource = {**part["resource"], "text": text, "mimeType": "text/plain"}
-    return {**part, "resource": resource}

@@ -79,24 +79,19 @@ def _handler(method: Method, result: type[BaseModel]) -> Callable[..., Awaitable
     async def handler(*given: Any) -> Any:  # noqa: ANN401 - the SDK's
         """Answer a request: SDK 1 gives the request, SDK 2 a context and the request's parameters."""
         params = given[0].params if IS_SDK_1 else given[1]
-        answer = result.model_validate(await _answered(method, params))
+        try:
+            answer = await answered(method, params.model_dump(by_alias=True) if params else {})
+        except RequestError as error:
+            if not IS_SDK_1:
+                raise exceptions.MCPError(error.code, error.message) from None
+            refused: Any = exceptions
+            data = types.ErrorData(code=error.code, message=error.message)
+            raise refused.McpError(data) from None
         sdk: Any = types
-        return sdk.ServerResult(answer) if IS_SDK_1 else answer
+        made = result.model_validate(answer)
+        return sdk.ServerResult(made) if IS_SDK_1 else made
 
     return handler
-
-
-async def _answered(method: Method, params: BaseModel | None) -> Wire:
-    wire = Wire()
-    if params:
-        wire = params.model_dump(by_alias=True)
-    try:
-        return await answered(method, wire)
-    except RequestError as error:
-        if not IS_SDK_1:
-            raise exceptions.MCPError(error.code, error.message) from None
-        sdk: Any = exceptions
-        raise sdk.McpError(types.ErrorData(code=error.code, message=error.message)) from None
 
 
 def wire_of(message: SessionMessage) -> Wire:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from memory_context.conversation.message import Message, from_lines
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
+from memory_context.display.decision_stats_and_package_tables import what_happened
 from memory_context.display.drawn_contents import content_of
 from memory_context.display.drawn_conversation import conversation, split_at_references
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, tag
@@ -159,26 +160,16 @@ def timeline(visit: Visit) -> Html:
 
 def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
     what = record.what
+    happened = what_happened(what, visit.keys)
     if isinstance(what, Decision):
-        return [when(what.at), "", "", "", _decision(visit, what)]
-    changes = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in what.changes()]
+        return [when(what.at), "", "", "", happened]
     return [
         visit.link(when(what.at), "call", id=thread, at=what.at.isoformat()),
         f"{what.tokens_sent:,}",
         f"{what.tokens_full:,}",
         _share(what.tokens_full, what.tokens_sent),
-        joined(*changes) or soft("nothing new"),
+        happened,
     ]
-
-
-def _decision(visit: Visit, decision: Decision) -> Html:
-    """Draw which judge opened which memories, and why."""
-    keys = (*decision.opened, *decision.found)
-    opened = visit.keys(keys) or soft("nothing")
-    parts = [decision.judge, soft(" opened "), opened, f": {decision.why}"]
-    if decision.tokens:
-        parts.append(soft(f" · {decision.tokens:,} tokens"))
-    return joined(*parts)
 
 
 def one_call(visit: Visit) -> Html:
@@ -223,7 +214,7 @@ def one_call(visit: Visit) -> Html:
         *_texts(visit, "Compacted before it", call.compacted, previews),
     ]
     if decisions:
-        lines = [tag("div", _decision(visit, one)) for one in reversed(decisions)]
+        lines = [tag("div", what_happened(one, visit.keys)) for one in reversed(decisions)]
         parts += [tag("h2", "Decided before it"), *lines]
     folded_so_far = set[str]()
     for one in models:

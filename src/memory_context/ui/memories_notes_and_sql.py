@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from memory_context.display.decision_stats_and_package_tables import answer
-from memory_context.display.drawn_memories import memory, passage
+from memory_context.display.drawn_memories import hit, memory
 from memory_context.display.escaped_html import Html, folded, joined, sent_back, soft, tag
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -65,7 +65,8 @@ def found(visit: Visit) -> Html:
     )
     if asked["q"]:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
-        drawn = [_hit(visit, item) for item in hits] or [remark("nothing found")]
+        found_here = [hit(item, visit.key(item.memory_key), is_open=True) for item in hits]
+        drawn = found_here or [remark("nothing found")]
         return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
     total = visit.memory.memory_store.count(visit.memory.scope, filters)
     start = visit.number("from")
@@ -118,18 +119,6 @@ def _day(text: str) -> datetime | None:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidArgumentError(f"{text!r:.80} is not a day such as 2026-01-31") from None
-
-
-def _hit(visit: Visit, item: MemoryItem) -> Html:
-    match = item.match
-    why = ""
-    if match and match.why:
-        why = soft(f" · found by {', '.join(match.why)}")
-    size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
-    head = joined(visit.key(item.memory_key), f" {item.summary} ", size, why)
-    if match and match.passage and not is_secret(item):
-        return folded(head, passage(match), is_open=True)
-    return tag("div", head)
 
 
 def one_memory(visit: Visit) -> Html:
