@@ -163,10 +163,10 @@ class TestWhatIsKept:
             assert "no calls are kept" in drawn(memory.calls())
             await ask(MemoryContext("ann", store=memory.memory_store, thread_id="<t1>"))
             [item] = memory.search("", types="tool_output")
-            shown = drawn(memory.calls())
-            assert f"folded {item.memory_key}" in shown
-            assert f"brought back {item.memory_key}" in shown
-            assert "&lt;t1&gt;" in shown
+            calls = memory.calls()
+            assert f"folded {item.memory_key}" in repr(calls)
+            assert f"brought back {item.memory_key}" in repr(calls)
+            assert "&lt;t1&gt;" in drawn(calls)
             assert "&lt;t1&gt;" in drawn(memory.call_totals())
 
     @on_disk

@@ -105,21 +105,18 @@ def shown_as(message: M, shown: Message) -> M:
         content = _with_texts(message, shown.texts)
         message = message.model_copy(update={"content": content})
     if isinstance(message, AIMessage) and shown.calls != current.calls:
-        changes = _with_calls(message, shown.calls)
+        arguments = {call.id: json.loads(call.arguments) for call in shown.calls}
+        calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
+        # A provider's format may repeat the arguments.
+        content = message.content
+        if isinstance(content, list):
+            content = [_with_input(block, arguments) for block in content]
+        # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
+        others = {**message.additional_kwargs}
+        others.pop("tool_calls", None)
+        changes = {"tool_calls": calls, "content": content, "additional_kwargs": others}
         message = message.model_copy(update=changes)
     return message
-
-
-def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> JsonObject:
-    """Return the changes that give *message* the arguments of *calls*, also where a provider's format repeats them."""
-    arguments = {call.id: json.loads(call.arguments) for call in calls}
-    tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
-    content = message.content
-    if isinstance(content, list):
-        content = [_with_input(block, arguments) for block in content]
-    # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
-    others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    return {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
 
 
 def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:

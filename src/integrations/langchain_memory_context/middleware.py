@@ -453,7 +453,11 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         private = self._private(state)
         run = AgentRun.of(private.get("run"))
         notes = self._notes(run)
-        agent = _agent_here()
+        # The names of the nodes that the agent is in; "" at top level. A namespace is ``node:task|node:task``; its last
+        # part is a node of the agent's own graph. Parts that are numbers count repeated calls, and are left out.
+        namespace = _run_setting("configurable", "checkpoint_ns") or ""
+        nodes = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
+        agent = "|".join(node for node in nodes if not node.isdecimal())
         manager = notes.manager
         carried = carried_by(
             _messages_in(state), private.get("note"), self._name, agent, manager.scope.user_id
@@ -652,17 +656,6 @@ def _carrying(
             result[index] = carrying(answer, name, conversation.agent, note, conversation.carried)
             break
     return replace(response, result=result)
-
-
-def _agent_here() -> str:
-    """Return which agent of a graph is running: the names of the nodes that it is in; "" at top level.
-
-    A namespace is ``node:task|node:task``; its last part is a node of the agent's own graph. Parts that are numbers
-    count repeated calls, and are left out.
-    """
-    namespace = _run_setting("configurable", "checkpoint_ns") or ""
-    parts = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
-    return "|".join(part for part in parts if not part.isdecimal())
 
 
 def _run_setting(part: str, name: str) -> str | None:

@@ -129,7 +129,15 @@ class MessageList(HeldConversation):
             StateError: *item* holds no compacted messages, or this conversation has no reference to it.
         """
         index, messages = self.conversation.restore(self.messages, item)
-        restored = self._with_ids(messages)
+        restored = list[Message]()
+        # Adjacent results are parts of one message.
+        for is_result, group in groupby(messages, key=lambda message: message.is_result):
+            if not is_result:
+                restored += [replace(message, id=self._next_id()) for message in group]
+                continue
+            host_id = self._next_id()
+            for place, message in enumerate(group):
+                restored.append(replace(message, id=f"{host_id}.{place}"))
         self.messages[index : index + 1] = restored
         if self.seen > index:
             self.seen += len(restored) - 1
@@ -174,15 +182,3 @@ class MessageList(HeldConversation):
 
     def _next_id(self) -> str:
         return str(next(self._ids))
-
-    def _with_ids(self, messages: Sequence[Message]) -> list[Message]:
-        """Return *messages* with new ids, with adjacent results as parts of one message."""
-        numbered = list[Message]()
-        for is_result, group in groupby(messages, key=lambda message: message.is_result):
-            if not is_result:
-                numbered += [replace(message, id=self._next_id()) for message in group]
-                continue
-            host_id = self._next_id()
-            for index, message in enumerate(group):
-                numbered.append(replace(message, id=f"{host_id}.{index}"))
-        return numbered

@@ -19,7 +19,6 @@ from memory_context.runtime.home_folder import home_folder
 
 if TYPE_CHECKING:
     from memory_context.mcp.client_config import Change, ServerList
-    from memory_context.mcp.upstream_connections import WrappedServer
 
 _CLIENT = (
     "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
@@ -99,11 +98,11 @@ def wrap(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import serve_wrapped
+    from memory_context.mcp.client_config import list_in, lists_of, servers_in
+    from memory_context.mcp.upstream_connections import WrappedServer
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
-        from memory_context.mcp.client_config import list_in, lists_of
-
         if store and urlsplit(store).password:
             raise InvalidArgumentError(
                 "the password in --store would be written into the client's configuration: leave it out, and set "
@@ -118,7 +117,15 @@ def wrap(  # noqa: PLR0913 - each is an option
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
-    wrapped = _servers(command or [], url or [], servers, name or "")
+    wrapped = [WrappedServer(name or "", url=one) for one in url or []]
+    if command:
+        wrapped.append(WrappedServer(name or "", tuple(command)))
+    if servers:
+        wrapped += servers_in(servers)
+    if not wrapped:
+        raise InvalidArgumentError(
+            "nothing to wrap: give -- COMMAND..., --url URL, --servers FILE, --client NAME or --file FILE"
+        )
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or login_name()
     serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
@@ -138,24 +145,6 @@ def database_at_home() -> str:
             f"the folder {data} cannot be made: {error.strerror}; give --store URL for another database"
         ) from error
     return f"sqlite:///{data / 'memory.db'}"
-
-
-def _servers(
-    command: Sequence[str], urls: Sequence[str], file: Path | None, name: str
-) -> "list[WrappedServer]":
-    from memory_context.mcp.client_config import servers_in
-    from memory_context.mcp.upstream_connections import WrappedServer
-
-    servers = [WrappedServer(name, url=url) for url in urls]
-    if command:
-        servers.append(WrappedServer(name, tuple(command)))
-    if file:
-        servers += servers_in(file)
-    if not servers:
-        raise InvalidArgumentError(
-            "nothing to wrap: give -- COMMAND..., --url URL, --servers FILE, --client NAME or --file FILE"
-        )
-    return servers
 
 
 def _edit(

@@ -71,20 +71,6 @@ def listening(host: str, port: int, token: str | None = None) -> Generator[Liste
         InvalidArgumentError: *host* is not an address, other machines could reach it without a token, or the port is
             taken.
     """
-    address = _address(host, token)
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    try:
-        bound = socket.create_server((str(address), port), family=family)
-    except (OSError, OverflowError) as error:
-        raise InvalidArgumentError(
-            f"cannot listen on port {port} of {address}: {error}; --http 0 takes a free one"
-        ) from error
-    with bound:
-        shown = str(address) if address.version == 4 else f"[{address}]"
-        yield ListeningSocket(bound, shown, bound.getsockname()[1])
-
-
-def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         address = ipaddress.ip_address(LOOPBACK if host == "localhost" else host)
     except ValueError:
@@ -96,7 +82,16 @@ def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.
             f"{host!r} is not a loopback address such as {LOOPBACK} or ::1, and the server would authenticate nobody: "
             f"put a token into {TOKEN_VARIABLE}, or use an SSH tunnel"
         )
-    return address
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        bound = socket.create_server((str(address), port), family=family)
+    except (OSError, OverflowError) as error:
+        raise InvalidArgumentError(
+            f"cannot listen on port {port} of {address}: {error}; --http 0 takes a free one"
+        ) from error
+    with bound:
+        shown = str(address) if address.version == 4 else f"[{address}]"
+        yield ListeningSocket(bound, shown, bound.getsockname()[1])
 
 
 def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:

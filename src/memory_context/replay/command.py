@@ -196,9 +196,17 @@ def _replay_and_show(options: ReplayOptions, console: Console) -> None:
     damaged = list[str]()
     stopped: KeyboardInterrupt | InvalidArgumentError | None = None
     try:
-        _replay_files(options, comparing, damaged)
+        with asyncio.Runner() as runner, progress_bar() as progress:
+            runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
+            for file in options.files:
+                name = escape(plain(file.name).plain)
+                watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
+                for recording in _runs_in(file, options, damaged, watch):
+                    runner.run(comparing.add(recording))
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
+    if not stopped and not comparing.runs:
+        stopped = InvalidArgumentError("the files hold no run")
     # After Ctrl-C or at a damaged line, the runs so far are shown; before a damaged first line there are none.
     if comparing.runs or not isinstance(stopped, InvalidArgumentError):
         summary = Summary(
@@ -240,15 +248,3 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
                 draft.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
             raise InvalidArgumentError(f"the report cannot be written: {error}") from error
-
-
-def _replay_files(options: ReplayOptions, comparing: Comparing, damaged: list[str]) -> None:
-    with asyncio.Runner() as runner, progress_bar() as progress:
-        runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
-        for file in options.files:
-            name = escape(plain(file.name).plain)
-            watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
-            for recording in _runs_in(file, options, damaged, watch):
-                runner.run(comparing.add(recording))
-    if not comparing.runs:
-        raise InvalidArgumentError("the files hold no run")

@@ -49,15 +49,12 @@ def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
             compactions[run] += 1
         if run in compactions:
             run = f"{run}, compaction {compactions[run]}"
-        _append(runs.setdefault(run, []), message)
+        messages = runs.setdefault(run, [])
+        response = message.get("id")
+        if response is None or not messages or messages[-1].get("id") != response:
+            messages.append(message)
+        else:
+            # More parts of the same response.
+            parts = [*parts_of(messages[-1]), *parts_of(message)]
+            messages[-1] = {**message, "content": parts}
     yield from runs.items()
-
-
-def _append(messages: list[Json], message: Json) -> None:
-    """Append *message*, or add its parts to the last message if both belong to one response."""
-    response = message.get("id")
-    if response is None or not messages or messages[-1].get("id") != response:
-        messages.append(message)
-        return
-    parts = [*parts_of(messages[-1]), *parts_of(message)]
-    messages[-1] = {**message, "content": parts}

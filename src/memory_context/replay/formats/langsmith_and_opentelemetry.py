@@ -197,7 +197,11 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
     prompt = _flat(inputs.get("messages"))
     if run["run_type"] not in _MODEL_RUNS or not prompt:
         return
-    reply = _reply_of_run(outputs)
+    # The reply is in LangChain's form, in OpenAI's, or a plain message.
+    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
+    reply = [_object(choice["message"]) for choice in choices] or _flat(outputs.get("messages"))
+    if not reply and "role" in outputs:
+        reply = [outputs]
     if not reply:
         return
     extra = _object(run.get("extra"))
@@ -205,17 +209,6 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
     trace = metadata.get("thread_id") or run.get("trace_id") or run.get("id") or ""
     started = run.get("start_time", "")
     yield TracedCall(str(trace), str(started), prompt, reply)
-
-
-def _reply_of_run(outputs: Json) -> list[Json]:
-    """Return the reply in a run's outputs, in LangChain's form, in OpenAI's, or as a plain message."""
-    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
-    if choices:
-        return [_object(choice["message"]) for choice in choices]
-    messages = _flat(outputs.get("messages"))
-    if not messages and "role" in outputs:
-        return [outputs]
-    return messages
 
 
 def _flat(value: object) -> list[Json]:
