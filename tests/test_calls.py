@@ -164,8 +164,9 @@ class TestWhatIsKept:
             await ask(MemoryContext("ann", store=memory.memory_store, thread_id="<t1>"))
             [item] = memory.search("", types="tool_output")
             calls = memory.calls()
-            assert f"folded {item.memory_key}" in repr(calls)
-            assert f"brought back {item.memory_key}" in repr(calls)
+            text = calls._repr_mimebundle_()["text/plain"]
+            assert f"folded {item.memory_key}" in text
+            assert f"brought back {item.memory_key}" in text
             assert "&lt;t1&gt;" in drawn(calls)
             assert "&lt;t1&gt;" in drawn(memory.call_totals())
 

@@ -47,7 +47,6 @@ from memory_context.replay import (
     TokenMeter,
     default_policies,
     identifiers,
-    measure,
     needed_values,
     parse_policy,
     parse_recording,
@@ -73,6 +72,7 @@ from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 from messages import restored
+from replayed import measure
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"

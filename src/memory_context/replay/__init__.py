@@ -2,7 +2,7 @@
 
 For each model call of a recording, the prompt that a policy would have sent is built. Three things of it are counted: its
 tokens, what a provider would charge for it, and how many of the values that the recorded model used next are still in
-it. `measure` replays recordings through one `Policy`; `Comparing` replays them through several and compares the figures.
+it. `Comparing` replays recordings through several policies, and compares the figures.
 """
 
 from memory_context.replay.comparison import Comparing, Result, Results
@@ -15,7 +15,7 @@ from memory_context.replay.recording_files import (
     read_recordings,
     stream_recordings,
 )
-from memory_context.replay.replay_one_policy import Figures, measure
+from memory_context.replay.replay_one_policy import Figures
 from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "TokenMeter",
     "default_policies",
     "identifiers",
-    "measure",
     "needed_values",
     "parse_policy",
     "parse_recording",
