@@ -24,12 +24,11 @@ from memory_context.cli.command_output import (
     page_facts,
     print_json,
     print_long_text,
+    print_page,
     print_paged,
     print_records,
     say,
-    say_page,
     screen,
-    table,
 )
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
@@ -114,10 +113,8 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
             (e.memory_key, e.memory_type, f"{e.token_count:,}", local(e.created_at), e.summary)
             for e in entries
         ]
-        if rows:
-            kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
-            print_paged(table([*kinds, ("summary", LINE)], rows))
-        say_page(len(rows), offset, total, "memories", missing)
+        kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
+        print_page([*kinds, ("summary", LINE)], rows, offset, total, "memories", missing)
     return 0 if entries else NOTHING_FOUND
 
 

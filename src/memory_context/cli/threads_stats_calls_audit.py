@@ -16,9 +16,9 @@ from memory_context.cli.command_output import (
     local,
     page_facts,
     print_json,
+    print_page,
     print_paged,
     say,
-    say_page,
     table,
 )
 from memory_context.cli.completion import complete_keys
@@ -61,11 +61,9 @@ def threads(
             (t.thread_id, f"{t.memories:,}", f"{t.tokens:,}", local(t.first), local(t.last))
             for t in found
         ]
-        if rows:
-            counts = ("memories", NUMBER), ("tokens", NUMBER)
-            columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
-            print_paged(table(columns, rows))
-        say_page(len(rows), offset, total, "conversations", missing)
+        counts = ("memories", NUMBER), ("tokens", NUMBER)
+        columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
+        print_page(columns, rows, offset, total, "conversations", missing)
     return 0 if found else NOTHING_FOUND
 
 

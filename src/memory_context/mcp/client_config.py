@@ -243,12 +243,7 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     if has_types or "servers" in config:
         ours = {"type": "stdio", **ours}
     # Ours is in the place of the first one that it replaces.
-    new_entries = Wire()
-    for name, entry in entries.items():
-        if name in wrapped:
-            new_entries[our_name] = ours
-        else:
-            new_entries[name] = entry
+    new_entries = {our_name if name in wrapped else name: entries[name] for name in entries}
     new_entries[our_name] = ours
     wrapped_before: Wire = {}
     if wrapped_file.exists():
