@@ -56,8 +56,8 @@ from memory_context.replay import (
 from memory_context.replay.compacting_contexts import (
     SUMMARY,
     SUMMARY_PROMPT,
-    CompactingContext,
-    SummarizingContext,
+    compacted,
+    summarized,
 )
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.needed_and_visible_values import passages, shows
@@ -66,7 +66,7 @@ from memory_context.replay.policies_by_name import Policy, Replayed, check_polic
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together
 from memory_context.replay.replay_one_policy import StoredTexts, figures_of, sight_of
-from memory_context.replay.shortening_contexts import GONE, removed
+from memory_context.replay.shortening_contexts import GONE, ShorteningContext, removed
 from memory_context.replay.terminal_report import report
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
@@ -645,7 +645,8 @@ async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: i
     def counted(some: Iterable[Any]) -> int:
         return tokens_of((charged(langchain_neutral(one)) for one in some), letters())
 
-    ours = SummarizingContext(letters(), trigger, keep, 3)
+    spent = list[int]()
+    ours = ShorteningContext(summarized, letters(), trigger, keep, 3, spent)
     theirs = SummarizationMiddleware(
         ScriptedChatModel([]),
         trigger=("tokens", trigger),
@@ -664,7 +665,7 @@ async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: i
         held = update["messages"][1:] if update else held
         prompt = [one for one in await ours.prompt() if one.role != "system"]
         assert shown([langchain_neutral(one) for one in held]) == shown(prompt)
-    assert (ours.spent > 0) == (held[0].text.startswith(SUMMARY) if held else False)
+    assert bool(spent) == (held[0].text.startswith(SUMMARY) if held else False)
 
 
 def as_langchain(message: Message) -> AnyMessage:
@@ -680,7 +681,7 @@ def as_langchain(message: Message) -> AnyMessage:
 @given(STEPS, st.integers(0, 4), st.integers(2, 30_000))
 async def test_compacting_is_agent_frameworks(steps: list[str], keep: int, tokens: int) -> None:
     """Whatever a run is like, Agent Framework's own strategy leaves the same of it."""
-    ours = CompactingContext(letters(), tokens, keep)
+    ours = ShorteningContext(compacted, letters(), tokens, keep)
     theirs = ContextWindowCompactionStrategy(
         max_context_window_tokens=tokens,
         max_output_tokens=0,
