@@ -3,9 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -16,9 +15,6 @@ from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.home_folder import home_folder
-
-if TYPE_CHECKING:
-    from memory_context.mcp.client_config import Change, ServerList
 
 _CLIENT = (
     "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
@@ -98,7 +94,7 @@ def wrap(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import serve_wrapped
-    from memory_context.mcp.client_config import list_in, lists_of, servers_in
+    from memory_context.mcp.client_config import list_in, lists_of, servers_in, unwrap_in, wrap_in
     from memory_context.mcp.upstream_connections import WrappedServer
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
@@ -113,7 +109,15 @@ def wrap(  # noqa: PLR0913 - each is an option
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         lists = [list_in(file)] if file else lists_of(client or "")
         chosen = next((one for one in lists if undo and one.wrapped_file.exists()), lists[0])
-        _edit(chosen, options, only or (), undo=undo)
+        # The full path, because clients start servers with a short PATH.
+        found = shutil.which(NAME)
+        program = [found] if found else [sys.executable, "-m", "memory_context"]
+        starts = [*program, "wrap", *options]
+        change = unwrap_in(chosen) if undo else wrap_in(chosen, starts, only or ())
+        done = "restored" if undo else "wrapped"
+        typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
+        for server, problem in change.skipped.items():
+            typer.echo(f"left unchanged: {server}: {problem}")
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
@@ -145,20 +149,3 @@ def database_at_home() -> str:
             f"the folder {data} cannot be made: {error.strerror}; give --store URL for another database"
         ) from error
     return f"sqlite:///{data / 'memory.db'}"
-
-
-def _edit(
-    servers: "ServerList", options: Sequence[str], only: Sequence[str], *, undo: bool
-) -> None:
-    from memory_context.mcp.client_config import unwrap_in, wrap_in
-
-    # The full path, because clients start servers with a short PATH.
-    found = shutil.which(NAME)
-    program = [found] if found else [sys.executable, "-m", "memory_context"]
-    change: Change = (
-        unwrap_in(servers) if undo else wrap_in(servers, [*program, "wrap", *options], only)
-    )
-    done = "restored" if undo else "wrapped"
-    typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
-    for name, problem in change.skipped.items():
-        typer.echo(f"left unchanged: {name}: {problem}")
