@@ -203,13 +203,10 @@ class MemoryStoreAdapter(BaseStore):
         Single operations that several tasks request in the same iteration of the event loop, for the same user, are
         performed as one batch, as in LangGraph's own asynchronous stores. If one of them fails, the others do not.
         """
-        match list(ops):
-            case [op]:
-                return [await self._joined(op)]
-            case several:
-                return await off_loop(self.batch, several)
-
-    async def _joined(self, op: Op) -> Result:
+        several = list(ops)
+        if len(several) != 1:
+            return await off_loop(self.batch, several)
+        [op] = several
         _check(op)
         items = self._items
         turn = asyncio.get_running_loop(), items.scope.user_id
@@ -224,7 +221,7 @@ class MemoryStoreAdapter(BaseStore):
         result = (await asyncio.shield(calls.task))[place]
         if isinstance(result, MemoryContextError):
             raise result
-        return result
+        return [result]
 
     async def _done(self, turn: _Turn) -> list[Result | MemoryContextError]:
         calls = self._turns.pop(turn)

@@ -217,16 +217,8 @@ def audit(
         Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"] | None,
         typer.Option(help="Only this action."),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="TIME", help=f"Done at that time or later: {opt.MOMENT}"),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="TIME", help="Done before that time; written as for --since."
-        ),
-    ] = None,
+    since: opt.Since = None,
+    until: opt.Until = None,
     limit: opt.Limit = 50,
     as_json: opt.AsJson = False,
 ) -> int:

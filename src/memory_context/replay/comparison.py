@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -133,19 +133,12 @@ class _Tally:
     """The figures of one policy so far: sums, and the peak of each run."""
 
     figures: Figures = field(default_factory=Figures)
-    tokens_by_call: list[int] = field(default_factory=list[int])
+    tokens_by_call: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, calls: Sequence[Figures]) -> None:
         """Add the figures of a run's model calls."""
         self.figures += summed(calls)
-        _add_by_call(self.tokens_by_call, [call.tokens for call in calls])
-
-
-def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
-    """Add each amount to the sum at the same index; `sums` is extended as needed."""
-    sums += [0] * (len(amounts) - len(sums))
-    for number, amount in enumerate(amounts):
-        sums[number] += amount
+        self.tokens_by_call.update({number: call.tokens for number, call in enumerate(calls)})
 
 
 @dataclass(slots=True, eq=False)
@@ -157,7 +150,7 @@ class Comparing:
     threshold: int = 500
     price: Price = field(default_factory=Price)
     runs: int = 0
-    _reached: list[int] = field(default_factory=list[int])
+    _reached: Counter[int] = field(default_factory=Counter[int])
     _tallies: dict[str, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _worst: list[ReplayedRun] = field(default_factory=list[ReplayedRun])
 
@@ -176,7 +169,7 @@ class Comparing:
             calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
 
         self.runs += 1
-        _add_by_call(self._reached, [1] * len(needs))
+        self._reached.update(range(len(needs)))
         for name, calls in calls_of.items():
             self._tallies[name].add(calls)
         ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
@@ -193,11 +186,13 @@ class Comparing:
         results = dict[str, Result]()
         for policy in self.policies:
             tally = self._tallies[policy.name]
-            sums = zip(tally.tokens_by_call, self._reached, strict=True)
-            means = tuple(tokens / runs for tokens, runs in sums)
+            sums = tally.tokens_by_call
+            means = tuple(sums[number] / runs for number, runs in self._reached.items())
             results[policy.name] = Result(policy.name, tally.figures, unbounded, reference, means)
         policies = tuple(results.values())
-        return Results(policies, unbounded, self.runs, tuple(self._reached), tuple(self._worst))
+        return Results(
+            policies, unbounded, self.runs, tuple(self._reached.values()), tuple(self._worst)
+        )
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)
