@@ -96,9 +96,10 @@ async def ablation(paths: list[Path]) -> None:
                 comparing = Comparing([parse_policy("memory")], TokenMeter())
                 for recording in read_recordings(path):
                     await comparing.add(recording)
-                [row] = comparing.results().rows
-            shares = [f"{share:.3f}" for share in (row.tokens, row.cost, row.visible)]
-            table.add_row(name, *shares, str(row.trips), f"{row.peak_of_reference:.3f}")
+                [result] = comparing.results().policies
+            figures = {name: f"{share:.3f}" for name, share in result.shares.items()}
+            shares = (figures["tokens"], figures["cost"], figures["visible"])
+            table.add_row(name, *shares, str(result.figures.trips), figures["peak_of_reference"])
         console.print(table)
 
 

@@ -91,7 +91,7 @@ def recordings(
     )
     console.print(summary)
     for result in results.policies:
-        console.print(result.row)
+        console.print(result.policy, result.shares)
     if picture:
         picture.write_text(_picture(results), encoding="utf-8")
 

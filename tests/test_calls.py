@@ -163,10 +163,11 @@ class TestWhatIsKept:
             assert "no calls are kept" in drawn(memory.calls())
             await ask(MemoryContext("ann", store=memory.memory_store, thread_id="<t1>"))
             [item] = memory.search("", types="tool_output")
-            shown = drawn(memory.calls())
-            assert f"folded {item.memory_key}" in shown
-            assert f"brought back {item.memory_key}" in shown
-            assert "&lt;t1&gt;" in shown
+            calls = memory.calls()
+            text = calls._repr_mimebundle_()["text/plain"]
+            assert f"folded {item.memory_key}" in text
+            assert f"brought back {item.memory_key}" in text
+            assert "&lt;t1&gt;" in drawn(calls)
             assert "&lt;t1&gt;" in drawn(memory.call_totals())
 
     @on_disk

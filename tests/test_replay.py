@@ -40,15 +40,13 @@ from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
-    Comparison,
     Figures,
     Price,
     Recording,
-    Row,
+    Result,
     TokenMeter,
     default_policies,
     identifiers,
-    measure,
     needed_values,
     parse_policy,
     parse_recording,
@@ -58,8 +56,8 @@ from memory_context.replay import (
 from memory_context.replay.compacting_contexts import (
     SUMMARY,
     SUMMARY_PROMPT,
-    CompactingContext,
-    SummarizingContext,
+    compacted,
+    summarized,
 )
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.needed_and_visible_values import passages, shows
@@ -68,12 +66,13 @@ from memory_context.replay.policies_by_name import Policy, Replayed, check_polic
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together
 from memory_context.replay.replay_one_policy import StoredTexts, figures_of, sight_of
-from memory_context.replay.shortening_contexts import GONE, removed
+from memory_context.replay.shortening_contexts import GONE, ShorteningContext, removed
 from memory_context.replay.terminal_report import report
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 from messages import restored
+from replayed import measure
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"
@@ -646,7 +645,8 @@ async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: i
     def counted(some: Iterable[Any]) -> int:
         return tokens_of((charged(langchain_neutral(one)) for one in some), letters())
 
-    ours = SummarizingContext(letters(), trigger, keep, 3)
+    spent = list[int]()
+    ours = ShorteningContext(summarized, letters(), trigger, keep, 3, spent)
     theirs = SummarizationMiddleware(
         ScriptedChatModel([]),
         trigger=("tokens", trigger),
@@ -665,7 +665,7 @@ async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: i
         held = update["messages"][1:] if update else held
         prompt = [one for one in await ours.prompt() if one.role != "system"]
         assert shown([langchain_neutral(one) for one in held]) == shown(prompt)
-    assert (ours.spent > 0) == (held[0].text.startswith(SUMMARY) if held else False)
+    assert bool(spent) == (held[0].text.startswith(SUMMARY) if held else False)
 
 
 def as_langchain(message: Message) -> AnyMessage:
@@ -681,7 +681,7 @@ def as_langchain(message: Message) -> AnyMessage:
 @given(STEPS, st.integers(0, 4), st.integers(2, 30_000))
 async def test_compacting_is_agent_frameworks(steps: list[str], keep: int, tokens: int) -> None:
     """Whatever a run is like, Agent Framework's own strategy leaves the same of it."""
-    ours = CompactingContext(letters(), tokens, keep)
+    ours = ShorteningContext(compacted, letters(), tokens, keep)
     theirs = ContextWindowCompactionStrategy(
         max_context_window_tokens=tokens,
         max_output_tokens=0,
@@ -853,25 +853,17 @@ def test_figures_are_shown_as_shares() -> None:
         trips=2,
         peaks=(50, 100, 80),
     )
-    row = Comparison(unbounded, reference).row("mine", reference)
-    assert (
-        Row(
-            "mine",
-            0.5,
-            0.5,
-            0.75,
-            0.5,
-            1.0,
-            needed=8,
-            named=0.5,
-            visible=0.25,
-            lost=0,
-            trips=2,
-            calls=4,
-        )
-        == row
-    )
-    assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak_of_reference
+    mine = Result("mine", reference, unbounded, reference)
+    assert {
+        "tokens": 0.5,
+        "cost": 0.5,
+        "all_counted": 0.75,
+        "peak": 0.5,
+        "peak_of_reference": 1.0,
+        "named": 0.5,
+        "visible": 0.25,
+    } == mine.shares
+    assert 2.0 == Result("all", unbounded, unbounded, reference).shares["peak_of_reference"]
 
 
 async def test_schemas_and_instructions_are_counted() -> None:
@@ -892,10 +884,10 @@ async def test_the_report_has_a_row_for_each_policy() -> None:
     """The policies that everything is set against are replayed even if nobody asked for them."""
     comparing = Comparing([parse_policy("ends:head=1,tail=2")], letters(), threshold=200)
     await comparing.add(run_with(LONG, "job-4711"))
-    rows = comparing.results().rows
-    assert ["ends:head=1,tail=2"] == [row.policy for row in rows]
+    results = comparing.results().policies
+    assert ["ends:head=1,tail=2"] == [result.policy for result in results]
     console = Console(width=100, record=True)
-    console.print(report(rows))
+    console.print(report(results))
     assert "ends:head=1,tail=2" in console.export_text()
 
 
@@ -914,7 +906,9 @@ async def test_runs_are_read_one_by_one() -> None:
     for one in stream():
         await comparing.add(one)
     assert [(0, 0), (1, 1), (2, 2)] == seen
-    assert {(3, 6)} == {(comparing.runs, row.calls) for row in comparing.results().rows}
+    assert {(3, 6)} == {
+        (comparing.runs, result.figures.calls) for result in comparing.results().policies
+    }
 
 
 async def test_a_run_counts_for_all_policies_or_for_none() -> None:
@@ -950,10 +944,9 @@ async def test_tokens_by_call() -> None:
 
 def test_nothing_to_measure_is_no_error() -> None:
     """Without runs, every share is whole."""
-    rows = Comparing(default_policies(), letters()).results().rows
-    assert {(1.0, 1.0, 1.0, 0, 1.0)} == {
-        (row.tokens, row.cost, row.visible, row.lost, row.peak_of_unbounded) for row in rows
-    }
+    for result in Comparing(default_policies(), letters()).results().policies:
+        assert {1.0} == set(result.shares.values())
+        assert 0 == result.figures.lost
 
 
 def test_each_text_is_counted_once() -> None:

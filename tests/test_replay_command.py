@@ -24,7 +24,7 @@ from memory_context.cli import run
 from memory_context.display.html_page import STYLE
 from memory_context.display.line_charts import Mark, line_chart, round_step, short_number
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.figure_definitions import EXPLANATIONS
 from memory_context.replay.policies_by_name import default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 
@@ -260,13 +260,14 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
     together = replay(runs, "--explain", "--policy", "unbounded", "--report", page)
     assert alone.stdout in together.stdout
     words, read = " ".join(alone.stdout.split()), " ".join(Reader.of(page).text.split())
-    for term, text in (*DEFINITIONS, *POLICIES):
+    policies = EXPLANATIONS["Policies"]
+    for term, text in (*EXPLANATIONS["Definitions"], *policies):
         assert f"{term} {text}" in words
         assert f"{term} {text}" in read
-    for name, _ in POLICIES:
+    for name, _ in policies:
         assert parse_policy(name).name == name
     usual = {name.partition(":")[0] for name in DEFAULTS}
-    assert {*usual, "summarize", "compact", "evict"} == {name for name, _ in POLICIES}
+    assert {*usual, "summarize", "compact", "evict"} == {name for name, _ in policies}
 
 
 @for_each(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from for_each import first_quick, for_each
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay import TokenMeter, measure, parse_policy, parse_recording
+from memory_context.replay import TokenMeter, parse_policy, parse_recording
+from replayed import measure
 
 OUTPUT = "\n".join(f"order-{number} went to dock {number % 31}" for number in range(3000))
 ARGUMENTS = {"day": "Mönday"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import chain
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from langchain_memory_context.messages import plain_texts
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import members_of
 from memory_context.text.tokens.counter import default_counter
 
 try:
@@ -42,7 +44,10 @@ class ChatModelJudge(ModelJudge):
 
     def __init__(self, model: BaseChatModel | str) -> None:
         if isinstance(model, str):
-            model = _named_model(model)
+            # Imported here, since chains need only langchain-core.
+            from langchain.chat_models import init_chat_model  # noqa: PLC0415
+
+            model = init_chat_model(model)
         if not isinstance(model, BaseChatModel):
             raise InvalidArgumentError(
                 f"a judge takes a BaseChatModel of LangChain, not {type(model).__name__}"
@@ -57,7 +62,10 @@ class ChatModelJudge(ModelJudge):
         model = self.model
         if supported:
             model = model.model_copy(update=supported)
-        return await self._asked(_structured(model), prompts.JUDGE_SYSTEM, prompt)
+        structured: Runnable[Any, Any] = model
+        with suppress(NotImplementedError, ImportError, TypeError, ValueError):
+            structured = model.with_structured_output(JudgeAnswer, include_raw=True)  # pyright: ignore[reportUnknownMemberType] # dict[Unknown]
+        return await self._asked(structured, prompts.JUDGE_SYSTEM, prompt)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
         """Return the model's answer to any question, and the tokens of the call; see `LightModel`."""
@@ -65,52 +73,21 @@ class ChatModelJudge(ModelJudge):
 
     async def _asked(self, model: Runnable[Any, Any], system: str, prompt: str) -> tuple[str, int]:
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
-        given = await model.ainvoke(messages, _quiet())
-        answer, parsed = _parts_of(given)
-        text = parsed or "".join(plain_texts(answer))
-        return text, _tokens(messages, answer)
-
-
-def _named_model(name: str) -> BaseChatModel:
-    # Imported here, since chains need only langchain-core.
-    from langchain.chat_models import init_chat_model  # noqa: PLC0415
-
-    return init_chat_model(name)
-
-
-def _quiet() -> RunnableConfig:
-    """Return a configuration that keeps a call out of the user's streams."""
-    return RunnableConfig(
-        tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
-    )
-
-
-def _structured(model: BaseChatModel) -> Runnable[Any, Any]:
-    try:
-        return cast(
-            "Runnable[Any, Any]",
-            model.with_structured_output(JudgeAnswer, include_raw=True),  # pyright: ignore[reportUnknownMemberType] # dict[Unknown]
+        # Out of the user's streams.
+        quiet = RunnableConfig(
+            tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
         )
-    except (NotImplementedError, ImportError, TypeError, ValueError):
-        return cast("Runnable[Any, Any]", model)
-
-
-def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
-    """Return the model's message, and its answer as JSON if LangChain could parse it."""
-    match given:
-        case {"raw": raw, "parsed": JudgeAnswer() as parsed}:
-            return raw, parsed.model_dump_json()
-        case {"raw": raw}:
-            return raw, None
-        case _:
-            return given, None
-
-
-def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
-    """Return the tokens of the call. If the model does not report them, they are counted locally."""
-    usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
-    reported = usage.get("total_tokens")
-    if reported:
-        return reported
-    texts = chain.from_iterable(map(plain_texts, [*messages, answer]))
-    return sum(map(default_counter().count, texts))
+        given = await model.ainvoke(messages, quiet)
+        # With a schema, LangChain returns the message and, if it could parse it, the answer.
+        answer: BaseMessage = members_of(given).get("raw", given)
+        parsed = members_of(given).get("parsed")
+        text = "".join(plain_texts(answer))
+        if isinstance(parsed, JudgeAnswer):
+            text = parsed.model_dump_json()
+        usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
+        tokens = usage.get("total_tokens")
+        # A model may not report them.
+        if not tokens:
+            texts = chain.from_iterable(map(plain_texts, [*messages, answer]))
+            tokens = sum(map(default_counter().count, texts))
+        return text, tokens

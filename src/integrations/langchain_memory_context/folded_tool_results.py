@@ -131,9 +131,14 @@ def _without_artifact(folder: MessageFolder, message: ToolMessage, tool: str) ->
 
 def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str | None:
     """Store a large artifact and return its key; None if it is small, or neither text, bytes nor JSON."""
-    content = _content(artifact)
+    content = artifact
+    if not isinstance(content, str | bytes):
+        try:
+            content = json.dumps(artifact, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            return None
     threshold = folder.policy.threshold
-    if content is None or len(content) <= threshold:
+    if len(content) <= threshold:
         return None
     if isinstance(content, str):
         if not folder.manager.counter.exceeds(content, threshold):
@@ -143,13 +148,3 @@ def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str |
         return folder.manager.store(
             content, type="tool_output", source=f"{tool}_artifact", origin=TOOL
         )
-
-
-def _content(artifact: object) -> str | bytes | None:
-    """Return an artifact in a form that can be stored; None for objects that JSON cannot express."""
-    if isinstance(artifact, str | bytes):
-        return artifact
-    try:
-        return json.dumps(artifact, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -203,7 +204,14 @@ class MemoryContextMemory(BaseMemory):
             StoreError: The store failed; nothing was saved.
         """
         asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
-        answered = _messages(outputs[self._output_key(outputs)], AIMessage)
+        output = self.output_key or OUTPUT
+        if self.output_key is None and len(outputs) == 1:
+            output = next(iter(outputs))
+        if output not in outputs:
+            raise InvalidArgumentError(
+                f"Got the output keys {sorted(outputs)}: set output_key to the output that is the answer"
+            )
+        answered = _messages(outputs[output], AIMessage)
         question = _text(asked)
         recalled = list[BaseMessage]()
         if question in self._recalled:
@@ -255,7 +263,11 @@ class MemoryContextMemory(BaseMemory):
     async def _loaded(self, inputs: Mapping[str, Any], turns: Sequence[ChatTurn]) -> dict[str, Any]:
         """Return the prompt's variable: the history, followed by the memories that the input needs."""
         messages = messages_of(turns)
-        question = self._question(inputs)
+        question = ""
+        if self._decides.recaller().shown.budget > 0:
+            # Without a single input there is nothing to recall for.
+            with suppress(InvalidArgumentError):
+                question = _text(_messages(inputs[self._input_key(inputs)], HumanMessage))
         if question:
             recalled = await self._recalled_for(question, messages, turns)
             # The run that an earlier recall was for may have failed.
@@ -288,16 +300,6 @@ class MemoryContextMemory(BaseMemory):
             [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
         )
 
-    def _question(self, inputs: Mapping[str, Any]) -> str:
-        """Return the text of the new input; "" if nothing can be recalled for it."""
-        if self._decides.recaller().shown.budget <= 0:
-            return ""
-        try:
-            key = self._input_key(inputs)
-        except InvalidArgumentError:
-            return ""
-        return _text(_messages(inputs[key], HumanMessage))
-
     def _input_key(self, inputs: Mapping[str, Any]) -> str:
         keys = sorted(set(inputs) - {self.memory_key, STOP})
         if self.input_key:
@@ -306,16 +308,6 @@ class MemoryContextMemory(BaseMemory):
             return keys[0]
         raise InvalidArgumentError(
             f"One input key expected got {keys}: set input_key to the input that a person fills"
-        )
-
-    def _output_key(self, outputs: Mapping[str, Any]) -> str:
-        key = self.output_key or OUTPUT
-        if self.output_key is None and len(outputs) == 1:
-            key = next(iter(outputs))
-        if key in outputs:
-            return key
-        raise InvalidArgumentError(
-            f"Got the output keys {sorted(outputs)}: set output_key to the output that is the answer"
         )
 
 

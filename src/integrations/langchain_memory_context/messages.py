@@ -56,6 +56,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             ]
         case _:
             pass
+    blocks = enumerate(_blocks(message.content))
     neutral = Message(
         message_id,
         role,
@@ -66,7 +67,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         is_error=getattr(message, "status", None) == "error",
         # LangChain marks a summary, which a model wrote but has the role of a person's message.
         is_summary="lc_source" in message.additional_kwargs,
-        others=_other_blocks(message),
+        others={place: block for place, block in blocks if _text_of(block) is None},
     )
     facts = MessageFacts.from_json(noted_on(message).get("message"))
     if not facts:
@@ -104,21 +105,18 @@ def shown_as(message: M, shown: Message) -> M:
         content = _with_texts(message, shown.texts)
         message = message.model_copy(update={"content": content})
     if isinstance(message, AIMessage) and shown.calls != current.calls:
-        changes = _with_calls(message, shown.calls)
+        arguments = {call.id: json.loads(call.arguments) for call in shown.calls}
+        calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
+        # A provider's format may repeat the arguments.
+        content = message.content
+        if isinstance(content, list):
+            content = [_with_input(block, arguments) for block in content]
+        # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
+        others = {**message.additional_kwargs}
+        others.pop("tool_calls", None)
+        changes = {"tool_calls": calls, "content": content, "additional_kwargs": others}
         message = message.model_copy(update=changes)
     return message
-
-
-def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> JsonObject:
-    """Return the changes that give *message* the arguments of *calls*, also where a provider's format repeats them."""
-    arguments = {call.id: json.loads(call.arguments) for call in calls}
-    tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
-    content = message.content
-    if isinstance(content, list):
-        content = [_with_input(block, arguments) for block in content]
-    # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
-    others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    return {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
 
 
 def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
@@ -168,12 +166,6 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[Bl
         elif _text_of(block) is None:
             content.append(block)
     return content
-
-
-def _other_blocks(message: BaseMessage) -> dict[int, Any]:
-    """Return the blocks that are not text, by their indexes."""
-    blocks = _blocks(message.content)
-    return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
 
 
 def _blocks(content: str | list[Block]) -> Sequence[Block]:

@@ -453,7 +453,11 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         private = self._private(state)
         run = AgentRun.of(private.get("run"))
         notes = self._notes(run)
-        agent = _agent_here()
+        # The names of the nodes that the agent is in; "" at top level. A namespace is ``node:task|node:task``; its last
+        # part is a node of the agent's own graph. Parts that are numbers count repeated calls, and are left out.
+        namespace = _run_setting("configurable", "checkpoint_ns") or ""
+        nodes = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
+        agent = "|".join(node for node in nodes if not node.isdecimal())
         manager = notes.manager
         carried = carried_by(
             _messages_in(state), private.get("note"), self._name, agent, manager.scope.user_id
@@ -469,6 +473,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         call = request.tool_call
         if isinstance(request.tool, MemoryTool):
             return request
+        schema: JsonObject = {}
+        if request.tool is not None:
+            schema = convert_to_openai_tool(request.tool)["function"].get("parameters", {})
         try:
             arguments = with_references_filled(
                 call["args"],
@@ -476,7 +483,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 self._passing,
                 conversation.manager,
                 conversation.trusted,
-                _schema_of(request),
+                schema,
             )
         except NotPassedError as refused:
             return ToolMessage(
@@ -509,7 +516,22 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: AnyRequest, conversation: AgentConversation
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
         """Return the request for the model, and a function that makes the node's result from the model's response."""
-        self._check_tools(request)
+        own_names = {tool.name for tool in self.tools}
+        tools = list[Any]()
+        for tool in request.tools:
+            if self._is_own(tool):
+                # The model is offered only the tiers that are open.
+                open_tiers = conversation.notes.open_tiers
+                tools.append(tool.model_copy(update={"open_tiers": open_tiers}))
+                continue
+            name = getattr(tool, "name", None)
+            # LangChain would let one replace the other.
+            if name in own_names:
+                raise InvalidArgumentError(
+                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
+                    "rename your tool, or set tools=False for all middlewares but one"
+                )
+            tools.append(tool)
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
@@ -517,19 +539,15 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
+        # Another middleware may have left messages out of the request, or changed them there.
+        requested = zip(ids_of(request.messages), request.messages, strict=True)
+        contents = {message_id: message.content for message_id, message in requested}
+        hidden = {one for one, message in in_state.items() if contents.get(one) != message.content}
         after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
+            before.messages, before.note.facts, before.seen, notes, hidden
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
-        tools = list[Any]()
-        for tool in request.tools:
-            if self._is_own(tool):
-                # The model is offered only the tiers that are open.
-                open_tiers = conversation.notes.open_tiers
-                tools.append(tool.model_copy(update={"open_tiers": open_tiers}))
-            else:
-                tools.append(tool)
         prompt = request.override(
             messages=_prompt(request.messages, in_state, edits),
             tools=tools,
@@ -542,8 +560,11 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                     await conversation.decides.hear(neutral_of(answer), after, facts)
             if conversation.carries:
                 return _carrying(response, self._name, conversation, note)
-            kept = self._kept(conversation.run, note, in_state)
-            update: dict[str, Any] = {"memory_context": kept}
+            # Messages with an id are replaced in the graph's state.
+            folded = {key: one for key, one in note.folded.items() if not in_state[key].id}
+            kept = replace(note, folded=folded)
+            private = {"run": conversation.run.to_json(), "note": kept.to_json()}
+            update: dict[str, Any] = {"memory_context": {self._name: private}}
             messages = _edited(in_state, edits)
             if messages:
                 update["messages"] = messages
@@ -551,32 +572,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         return prompt, decided
 
-    def _kept(
-        self, run: AgentRun, note: DecisionNote, in_state: Mapping[str, AnyMessage]
-    ) -> JsonObject:
-        """Return the private state for a conversation.
-
-        It keeps the folds only of messages without an id; messages with one are replaced in the graph's state.
-        """
-        folded = {key: one for key, one in note.folded.items() if not in_state[key].id}
-        kept = replace(note, folded=folded)
-        return {self._name: {"run": run.to_json(), "note": kept.to_json()}}
-
     def _is_own(self, tool: object) -> TypeGuard[MemoryTool]:
         """Return whether *tool* is one of this middleware's tools, not another's or the application's."""
         own_tools = cast("list[MemoryTool]", self.tools)
         return isinstance(tool, MemoryTool) and any(map(tool.is_same, own_tools))
-
-    def _check_tools(self, request: AnyRequest) -> None:
-        """Refuse another tool with the name of a memory tool, since LangChain would let one replace the other."""
-        own_names = {tool.name for tool in self.tools}
-        for tool in request.tools:
-            name = getattr(tool, "name", None)
-            if name in own_names and not self._is_own(tool):
-                raise InvalidArgumentError(
-                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
-                    "rename your tool, or set tools=False for all middlewares but one"
-                )
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
@@ -615,13 +614,6 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     """Return what `model_node` adds to its graph's state: the answer, which carries the decisions."""
     return {"messages": list(cast("AnyResponse", answer).result)}
-
-
-def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]:
-    """Return the ids of the messages that another middleware has left out of the request or changed there."""
-    requested = zip(ids_of(request.messages), request.messages, strict=True)
-    contents = {message_id: message.content for message_id, message in requested}
-    return {one for one, message in in_state.items() if contents.get(one) != message.content}
 
 
 def _prompt(
@@ -666,17 +658,6 @@ def _carrying(
     return replace(response, result=result)
 
 
-def _agent_here() -> str:
-    """Return which agent of a graph is running: the names of the nodes that it is in; "" at top level.
-
-    A namespace is ``node:task|node:task``; its last part is a node of the agent's own graph. Parts that are numbers
-    count repeated calls, and are left out.
-    """
-    namespace = _run_setting("configurable", "checkpoint_ns") or ""
-    parts = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
-    return "|".join(part for part in parts if not part.isdecimal())
-
-
 def _run_setting(part: str, name: str) -> str | None:
     """Return a value of a part of the run's configuration; None if it is not set."""
     value = cast("Mapping[str, Any]", get_config()).get(part, {}).get(name)
@@ -688,11 +669,3 @@ def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever sch
     if isinstance(held, str):
         held = [held]
     return cast("list[AnyMessage]", convert_to_messages(held))
-
-
-def _schema_of(request: ToolCallRequest) -> JsonObject:
-    """Return the schema of the tool's arguments; an empty one if the tool is unknown."""
-    if request.tool is None:
-        return {}
-    function = convert_to_openai_tool(request.tool)["function"]
-    return cast("JsonObject", function.get("parameters", {}))

@@ -123,19 +123,14 @@ def carrying(
     of a turn, so an answer without tool calls gets all of them.
     """
     if answer.tool_calls:
-        new = _added(new, carried.note)
+        old = carried.note
+        inserted = tuple(one for one in new.inserted if one not in old.inserted)
+        folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
+        trusted = tuple(key for key in new.facts.trusted if key not in old.facts.trusted)
+        new = DecisionNote(replace(new.facts, trusted=trusted), inserted, folded)
     answers = {place: note.to_json() for place, note in _notes_on(answer)}
     answers[f"{name}@{agent}"] = new.to_json()
     return with_note(answer, ANSWERS, answers)
-
-
-def _added(new: DecisionNote, old: DecisionNote) -> DecisionNote:
-    """Return the decisions in *new* that are not in *old*."""
-    inserted = tuple(one for one in new.inserted if one not in old.inserted)
-    folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
-    trusted = tuple(key for key in new.facts.trusted if key not in old.facts.trusted)
-    facts = replace(new.facts, trusted=trusted)
-    return DecisionNote(facts, inserted, folded)
 
 
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:

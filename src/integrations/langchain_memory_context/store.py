@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from itertools import takewhile
-from operator import attrgetter, eq, ge, gt, le, lt, ne
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
@@ -202,13 +203,10 @@ class MemoryStoreAdapter(BaseStore):
         Single operations that several tasks request in the same iteration of the event loop, for the same user, are
         performed as one batch, as in LangGraph's own asynchronous stores. If one of them fails, the others do not.
         """
-        match list(ops):
-            case [op]:
-                return [await self._joined(op)]
-            case several:
-                return await off_loop(self.batch, several)
-
-    async def _joined(self, op: Op) -> Result:
+        several = list(ops)
+        if len(several) != 1:
+            return await off_loop(self.batch, several)
+        [op] = several
         _check(op)
         items = self._items
         turn = asyncio.get_running_loop(), items.scope.user_id
@@ -223,11 +221,11 @@ class MemoryStoreAdapter(BaseStore):
         result = (await asyncio.shield(calls.task))[place]
         if isinstance(result, MemoryContextError):
             raise result
-        return result
+        return [result]
 
     async def _done(self, turn: _Turn) -> list[Result | MemoryContextError]:
         calls = self._turns.pop(turn)
-        return await off_loop(calls.items.results, calls.ops)
+        return await off_loop(calls.items.results, calls.ops, _result_of)
 
     def sweep_ttl(self) -> int:
         """Delete the user's expired items, and return how many there were.
@@ -302,21 +300,17 @@ class _StoredItems:
         """Perform the operations in order, and return their results (see `BaseStore.batch`)."""
         for op in ops:
             _check(op)
-        refreshed: dict[str, MemoryItem] = {}
-        results = [self._read(op, refreshed) for op in ops]
-        self._refresh(refreshed.values())
-        for some in _written_together(ops):
-            self._write(some)
-        return results
+        return self.results(ops, operator.call)
 
-    def results(self, ops: Sequence[Op]) -> list[Result | MemoryContextError]:
-        """As `batch`, for operations of several callers: one that fails has its error as its result, and the others go on."""
+    def results(
+        self, ops: Sequence[Op], perform: Callable[[Callable[[], Result]], Any]
+    ) -> list[Any]:
+        """As `batch`, with each step called by *perform*: by `_result_of`, one caller's error leaves the others' alone."""
         refreshed: dict[str, MemoryItem] = {}
-        results = [_result_of(partial(self._read, op, refreshed)) for op in ops]
+        results = [perform(partial(self._read, op, refreshed)) for op in ops]
         self._refresh(refreshed.values())
         for some in _written_together(ops):
-            failure = _result_of(partial(self._write, some))
-            if failure is None:
+            if perform(partial(self._write, some)) is None:
                 continue
             # One of them cannot be written, so none was: each is written by itself.
             places = set(map(_place, some))
@@ -340,7 +334,8 @@ class _StoredItems:
                     refreshed[key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                page = self._page(op)
+                find = self._by_query if op.query and op.query.strip() else self._oldest
+                page = find(op)
                 self.manager.audit("expanded", *(item.memory_key for item, _ in page))
                 hits = list[SearchItem]()
                 for item, facts in page:
@@ -415,11 +410,6 @@ class _StoredItems:
         namespace = "/".join(op.namespace)
         return item, one_line(f"{namespace}: {op.key}")
 
-    def _page(self, op: SearchOp) -> _Found:
-        if op.query and op.query.strip():
-            return self._by_query(op)
-        return self._oldest(op)
-
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
         hits = partial(self.manager.hits, self.scope, op.query or "")
@@ -445,7 +435,11 @@ class _StoredItems:
             oldest = self._first(op, needed if is_all else None)
             if not is_all:
                 # Too few of the most similar items match. So all that match are ranked by similarity.
-                near = _ranked(by_vectors, [item.memory_key for item, _ in oldest], needed)
+                keys = [item.memory_key for item, _ in oldest]
+                near = list[MemoryItem]()
+                for some in slices_of(keys, RANKED_TOGETHER):
+                    near += by_vectors(filters={"memory_key": some}, limit=needed)
+                near.sort(key=operator.attrgetter("match.score"), reverse=True)
                 found = _matching(near, op)
             similar = {item.id for item, _ in found}
             found += [(item, facts) for item, facts in oldest if item.id not in similar]
@@ -508,18 +502,18 @@ class _StoredItems:
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
+        prefix = list[str]()
+        for condition in conditions:
+            if condition.match_type == "prefix":
+                prefix = list(takewhile(lambda label: label != "*", condition.path))
+        # Every item has a category. With a filter on it, the database need only read the index of categories.
+        filters = {"category": {"$gt": ""}, **self._below(prefix)}
         namespaces = set[tuple[str, ...]]()
-        for namespace in self._namespaces_below(_fixed_beginning(conditions)):
+        for usage in self.manager.memory_store.usage(self.scope, filters):
+            namespace = namespace_of(usage.category or "")
             if all(_fits(condition, namespace) for condition in conditions):
                 namespaces.add(namespace[: op.max_depth])
         return sorted(namespaces)[op.offset : op.offset + op.limit]
-
-    def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items in and below *prefix*."""
-        # Every item has a category. With a filter on it, the database need only read the index of categories.
-        filters = {"category": {"$gt": ""}, **self._below(prefix)}
-        for usage in self.manager.memory_store.usage(self.scope, filters):
-            yield namespace_of(usage.category or "")
 
 
 def _written_together(ops: Iterable[Op]) -> Iterator[list[PutOp]]:
@@ -673,14 +667,6 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         ) from error
 
 
-def _ranked(by_vectors: _Read, keys: Sequence[str], needed: int) -> list[MemoryItem]:
-    """Return the memories with these *keys*, the most similar first; at least the *needed* best ones."""
-    near: list[MemoryItem] = []
-    for some in slices_of(keys, RANKED_TOGETHER):
-        near += by_vectors(filters={"memory_key": some}, limit=needed)
-    return sorted(near, key=attrgetter("match.score"), reverse=True)
-
-
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
     """Return the memories whose items are in or below the namespace and match the filter."""
     prefix = tuple(op.namespace_prefix)
@@ -736,14 +722,6 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - w
         return _OPERATORS[operator](value, operand)
     except TypeError:  # the types cannot be compared, such as a string and a number
         return False
-
-
-def _fixed_beginning(conditions: Iterable[MatchCondition]) -> list[str]:
-    """Return the labels with which every namespace begins that meets the conditions."""
-    for condition in conditions:
-        if condition.match_type == "prefix":
-            return list(takewhile(lambda label: label != "*", condition.path))
-    return []
 
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:

@@ -12,9 +12,10 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from langchain_memory_context.messages import plain_texts
+from memory_context.testing.scripted_turns import next_reply
 
 Step: TypeAlias = (
     str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
@@ -43,7 +44,6 @@ class ScriptedChatModel(BaseChatModel):
 
     script: list[Any] = Field(default_factory=list[Any])
     prompts: list[list[BaseMessage]] = Field(default_factory=list[list[BaseMessage]])
-    _asked: int = PrivateAttr(default=0)
 
     def __init__(self, script: Sequence[Step] = (), **fields: Any) -> None:  # noqa: ANN401 - those of BaseChatModel
         super().__init__(**fields)
@@ -77,13 +77,7 @@ class ScriptedChatModel(BaseChatModel):
         yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=message.tool_calls))
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
-        self.prompts.append(list(messages))
-        if self._asked >= len(self.script):
-            raise IndexError(
-                f"the script has only {len(self.script)} steps, but the model was called again"
-            )
-        step = self.script[self._asked]
-        self._asked += 1
+        step = next_reply(self.script, self.prompts, messages)
         while callable(step):
             step = step(messages)
         if isinstance(step, Exception):

@@ -84,14 +84,26 @@ def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
     first = parts[0]
     contents = list[Content]()
     for place, content in enumerate(message.contents):
+        changed = content
         if content.type == RESULT:
-            contents.append(_shown_result(content, next(results)))
+            result = next(results)
+            if result.texts != _result(content, {}).texts:
+                changed = Content.from_function_result(
+                    result.answers or "",
+                    id=content.id,
+                    result=with_texts(_items(content), result.texts),
+                    exception=content.exception,
+                    status=content.status,
+                    additional_properties=content.additional_properties,
+                )
         elif content.type == "text":
-            contents.append(_with_text(content, first.texts[place]))
+            changed = _with_text(content, first.texts[place])
         elif content.type == "function_call":
-            contents.append(_shown_call(content, first.calls))
-        else:
-            contents.append(content)
+            [call] = [call for call in first.calls if call.id == content.call_id]
+            if call.arguments != _call(content).arguments:
+                changed = copy(content)
+                changed.arguments = call.arguments
+        contents.append(changed)
     message.contents = contents
     if message.role != "tool":
         message.message_id = first.id
@@ -145,33 +157,11 @@ def _items(result: Content) -> list[Content]:
     return [Content.from_text(text)]
 
 
-def _shown_result(content: Content, shown: Message) -> Content:
-    if shown.texts == _result(content, {}).texts:
-        return content
-    return Content.from_function_result(
-        shown.answers or "",
-        id=content.id,
-        result=with_texts(_items(content), shown.texts),
-        exception=content.exception,
-        status=content.status,
-        additional_properties=content.additional_properties,
-    )
-
-
 def _call(content: Content) -> FunctionCall:
     arguments = content.arguments
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {}, ensure_ascii=False, default=str)
     return FunctionCall(content.call_id or "", content.name or "", arguments)
-
-
-def _shown_call(content: Content, calls: Sequence[FunctionCall]) -> Content:
-    [shown] = [call for call in calls if call.id == content.call_id]
-    if shown.arguments == _call(content).arguments:
-        return content
-    content = copy(content)
-    content.arguments = shown.arguments
-    return content
 
 
 def _with_text(content: Content, text: str) -> Content:

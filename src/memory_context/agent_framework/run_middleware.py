@@ -197,11 +197,11 @@ class RunningAgent:
         return as_shown(held, self.note, first_unseen)
 
 
+@dataclass
 class PromptMiddleware(ChatMiddleware):
     """Makes the prompts of one run, and takes the model's answers into the conversation."""
 
-    def __init__(self, run: RunningAgent) -> None:
-        self._run = run
+    run: RunningAgent
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """See `ChatMiddleware`."""
@@ -212,7 +212,7 @@ class PromptMiddleware(ChatMiddleware):
 
         async def strategy(messages: list[FrameworkMessage]) -> bool:
             """Make the prompt, as the last step before the client, and return whether the user's strategy changed it."""
-            await self._run.prepare(messages)
+            await self.run.prepare(messages)
             if users_strategy is None:
                 return False
             annotate_message_groups(messages)
@@ -226,22 +226,22 @@ class PromptMiddleware(ChatMiddleware):
         ]
         await call_next()
         if isinstance(context.result, ResponseStream):
-            context.result = context.result.with_result_hook(self._run.hear)
+            context.result = context.result.with_result_hook(self.run.hear)
         elif context.result is not None:
-            await self._run.hear(context.result)
+            await self.run.hear(context.result)
 
 
+@dataclass
 class FoldingMiddleware(FunctionMiddleware):
     """Gives the tools of one run stored texts in place of references, and folds their results."""
 
-    def __init__(self, run: RunningAgent) -> None:
-        self._run = run
+    run: RunningAgent
 
     async def process(
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
         """See `FunctionMiddleware`."""
-        run = self._run
+        run = self.run
         tool = context.function
         arguments = cast("Mapping[str, Any]", context.arguments)
         if isinstance(tool, MemoryFunctionTool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from memory_context.conversation.message import NO_FACTS, FunctionCall, Message
+from memory_context.conversation.message import NO_FACTS, Message
 from memory_context.sentences_models_read import CANCELLED
 
 
@@ -22,6 +22,7 @@ def with_answers(
         new_id: Makes the id of a message.
     """
     answered = {message.answers for message in messages}
+    texts = {0: CANCELLED}
     settled = list[Message]()
     made_answers = list[Message]()
     for message in messages:
@@ -34,15 +35,12 @@ def with_answers(
             continue
         host_id = new_id()
         for index, call in enumerate(open_calls):
-            answer = finished.get(call.id) or _cancelled(call)
+            # Without a known result, the model is told that the call was cancelled.
+            answer = finished.get(call.id) or Message(
+                "", "tool", call.name, texts, answers=call.id, is_error=True, facts=NO_FACTS
+            )
             made_answers.append(replace(answer, id=f"{host_id}.{index}"))
     return settled
-
-
-def _cancelled(call: FunctionCall) -> Message:
-    """Return the answer to a call that was cancelled without a known result."""
-    texts = {0: CANCELLED}
-    return Message("", "tool", call.name, texts, answers=call.id, is_error=True, facts=NO_FACTS)
 
 
 def is_late(result: Message, messages: Sequence[Message], finished: Mapping[str, Message]) -> bool:

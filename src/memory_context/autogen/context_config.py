@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias, TypeVar, cast
 
-from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
 from pydantic import BaseModel
 
@@ -18,9 +17,9 @@ from memory_context.conversation.fold_recall_notes_policies import (
     NotesPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
-from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
+from memory_context.memory.summarizer_within_limits import Summaries, SummaryLimits
 from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TierPolicy
 
@@ -107,12 +106,23 @@ def dumped_fold(policy: FoldPolicy) -> Settings:
     """
     if policy.redact:
         raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
-    summarizer = _dumped_summarizer(policy.summarizer)
+    summarizer = policy.summarizer
+    limits = SummaryLimits()
+    if isinstance(summarizer, Summaries):
+        limits = summarizer.limits
+        summarizer = summarizer.summarizer
+    component = None
+    if isinstance(summarizer, LLMSummarizer) and limits == SummaryLimits():
+        component = summarizer.dump_component()
+    elif summarizer is not None:
+        raise NotSerializableError(
+            f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
+        )
     # Any mapping will do for a policy; JSON has dicts only.
     thresholds = {
         name: dict(getattr(policy, name)) for name in ("source_thresholds", "tool_thresholds")
     }
-    return _settings_of(policy, "counter", "redact", summarizer=summarizer, **thresholds)
+    return _settings_of(policy, "counter", "redact", summarizer=component, **thresholds)
 
 
 def loaded_fold(dumped: Settings) -> FoldPolicy:
@@ -131,8 +141,16 @@ def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
     """
     if not policy:
         return False
+    judge = policy.judge
+    component = None
+    if isinstance(judge, LLMJudge):
+        component = judge.dump_component()
+    elif judge is not None and not isinstance(judge, LexicalJudge):
+        raise NotSerializableError(
+            f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
+        )
     limits = {name: asdict(getattr(policy, name)) for name in _LIMITS}
-    return _settings_of(policy, judge=_dumped_judge(policy.judge), **limits)
+    return _settings_of(policy, judge=component, **limits)
 
 
 def loaded_recall(dumped: Settings | bool) -> RecallPolicy | bool:  # noqa: FBT001 - as the constructor takes it
@@ -162,27 +180,3 @@ def loaded_notes(dumped: Settings | bool) -> NotesPolicy | bool:  # noqa: FBT001
         return dumped
     tiers = loaded_tiers(dumped.get("tiers", ()))
     return _loaded(NotesPolicy, {**dumped, "tiers": tiers})
-
-
-def _dumped_judge(judge: Judge | None) -> ComponentModel | None:
-    if judge is None or isinstance(judge, LexicalJudge):
-        return None
-    if isinstance(judge, LLMJudge):
-        return judge.dump_component()
-    raise NotSerializableError(
-        f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
-    )
-
-
-def _dumped_summarizer(summarizer: Summarizer | Summaries | None) -> ComponentModel | None:
-    limits = SummaryLimits()
-    if isinstance(summarizer, Summaries):
-        limits = summarizer.limits
-        summarizer = summarizer.summarizer
-    if summarizer is None:
-        return None
-    if isinstance(summarizer, LLMSummarizer) and limits == SummaryLimits():
-        return summarizer.dump_component()
-    raise NotSerializableError(
-        f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
-    )

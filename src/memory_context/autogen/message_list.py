@@ -62,7 +62,14 @@ class MessageList(HeldConversation):
         They begin with the messages that a model has seen before, unchanged except by compactions and late folds.
         """
         await self.settle()
-        self._answer_cancelled_calls()
+        # Providers reject an unanswered call, such as a cancelled run leaves.
+        settled = with_answers(self.messages, self.finished, self._next_id)
+        unseen = self.messages[self.seen :]
+        if unseen:
+            # By identity: an equal message may stand before it.
+            places = list(map(id, settled))
+            self.seen = places.index(id(unseen[0]))
+        self.messages = settled
         await self.next_prompt()
         return self.hosted()
 
@@ -122,7 +129,15 @@ class MessageList(HeldConversation):
             StateError: *item* holds no compacted messages, or this conversation has no reference to it.
         """
         index, messages = self.conversation.restore(self.messages, item)
-        restored = self._with_ids(messages)
+        restored = list[Message]()
+        # Adjacent results are parts of one message.
+        for is_result, group in groupby(messages, key=lambda message: message.is_result):
+            if not is_result:
+                restored += [replace(message, id=self._next_id()) for message in group]
+                continue
+            host_id = self._next_id()
+            for place, message in enumerate(group):
+                restored.append(replace(message, id=f"{host_id}.{place}"))
         self.messages[index : index + 1] = restored
         if self.seen > index:
             self.seen += len(restored) - 1
@@ -165,27 +180,5 @@ class MessageList(HeldConversation):
             facts = self.conversation.cache.made.get(hash_content(part.text))
         return replace(part, facts=facts)
 
-    def _answer_cancelled_calls(self) -> None:
-        """Answer the calls that a cancelled run left open, since providers reject an unanswered call."""
-        settled = with_answers(self.messages, self.finished, self._next_id)
-        unseen = self.messages[self.seen :]
-        if unseen:
-            # By identity: an equal message may stand before it.
-            places = list(map(id, settled))
-            self.seen = places.index(id(unseen[0]))
-        self.messages = settled
-
     def _next_id(self) -> str:
         return str(next(self._ids))
-
-    def _with_ids(self, messages: Sequence[Message]) -> list[Message]:
-        """Return *messages* with new ids, with adjacent results as parts of one message."""
-        numbered = list[Message]()
-        for is_result, group in groupby(messages, key=lambda message: message.is_result):
-            if not is_result:
-                numbered += [replace(message, id=self._next_id()) for message in group]
-                continue
-            host_id = self._next_id()
-            for index, message in enumerate(group):
-                numbered.append(replace(message, id=f"{host_id}.{index}"))
-        return numbered

@@ -39,25 +39,18 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
                 else:
                     images[place] = piece.to_base64()
             return [Message(message_id, "user", source, texts, others=images)]
-        case AssistantMessage():
-            return [_neutral_reply(message, message_id)]
+        case AssistantMessage(source=source, content=said, thought=thought):
+            words = [said] if isinstance(said, str) else []
+            calls = [] if isinstance(said, str) else said
+            # If a message has both text and calls, AutoGen keeps the text as a thought.
+            if thought:
+                words.append(thought)
+            called = tuple(FunctionCall(one.id, one.name, one.arguments) for one in calls)
+            return [Message(message_id, "assistant", source, dict(enumerate(words)), called)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
         case FunctionExecutionResultMessage(content=results):
             return [_neutral_result(one, f"{message_id}.{i}") for i, one in enumerate(results)]
-
-
-def _neutral_reply(message: AssistantMessage, message_id: str) -> Message:
-    words = list[str]()
-    calls = tuple[FunctionCall, ...]()
-    if isinstance(message.content, str):
-        words.append(message.content)
-    else:
-        calls = tuple(FunctionCall(one.id, one.name, one.arguments) for one in message.content)
-    # If a message has both text and calls, AutoGen keeps the text as a thought.
-    if message.thought:
-        words.append(message.thought)
-    return Message(message_id, "assistant", message.source, dict(enumerate(words)), calls)
 
 
 def _neutral_result(result: FunctionExecutionResult, message_id: str) -> Message:
@@ -91,13 +84,17 @@ def made_of(parts: Sequence[Message]) -> LLMMessage:
     match message.role:
         case "system":
             return SystemMessage(content=message.text)
-        case "user" if list(message.texts) == [0] and not message.others:
-            return UserMessage(content=message.text, source=message.source)
         case "user":
-            return UserMessage(content=_pieces(message), source=message.source)
+            content: Any = message.text
+            if list(message.texts) != [0] or message.others:
+                pieces: dict[int, str | Image] = {**message.texts}
+                for place, image in message.others.items():
+                    pieces[place] = Image.from_base64(image)
+                content = [pieces[place] for place in sorted(pieces)]
+            return UserMessage(content=content, source=message.source)
         case "assistant":
             calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
-            content: Any = calls
+            content = calls
             thought = message.texts.get(0)
             if not calls:
                 content = message.texts.get(0, "")
@@ -106,13 +103,6 @@ def made_of(parts: Sequence[Message]) -> LLMMessage:
         case "tool":
             results = [_result(part) for part in parts if part.texts]
             return FunctionExecutionResultMessage(content=results)
-
-
-def _pieces(message: Message) -> list[str | Image]:
-    pieces: dict[int, str | Image] = {**message.texts}
-    for place, image in message.others.items():
-        pieces[place] = Image.from_base64(image)
-    return [pieces[place] for place in sorted(pieces)]
 
 
 def _result(message: Message) -> FunctionExecutionResult:

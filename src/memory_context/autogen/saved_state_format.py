@@ -52,7 +52,12 @@ def parse_state(state: object) -> ContextState:
         StateVersionError: The state was saved by a newer version.
         StateError: *state* is not the state of a context.
     """
-    version = _version(state)
+    version = VERSION
+    match state:
+        case {"memory_context": {"version": int(named)}}:
+            version = named
+        case _:
+            pass
     if version > VERSION:
         raise StateVersionError(
             f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
@@ -67,24 +72,12 @@ def parse_state(state: object) -> ContextState:
         raise StateError(
             f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
         ) from error
-    if found.memory_context:
-        _check_names(found.memory_context)
+    facts = found.memory_context
+    if facts:
+        try:
+            Scope(facts.user_id, thread_id=facts.thread_id)
+            if facts.run_id is not None:
+                Scope(facts.user_id, places=frozenset({("run", facts.run_id)}))
+        except InvalidScopeError as error:
+            raise StateError(f"not a context's state: {error}") from error
     return found
-
-
-def _check_names(facts: ContextFacts) -> None:
-    try:
-        Scope(facts.user_id, thread_id=facts.thread_id)
-        if facts.run_id is not None:
-            Scope(facts.user_id, places=frozenset({("run", facts.run_id)}))
-    except InvalidScopeError as error:
-        raise StateError(f"not a context's state: {error}") from error
-
-
-def _version(state: object) -> int:
-    """Return the version that a state names; the current one if it names none."""
-    match state:
-        case {"memory_context": {"version": int(version)}}:
-            return version
-        case _:
-            return VERSION

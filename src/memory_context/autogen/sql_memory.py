@@ -151,9 +151,12 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             limit = top_k
         if limit is not None:
             check_whole("limit", limit, 1)
-        items = await _cancellable(
-            cancellation_token, self._read, "expanded", _words_of(query), limit
-        )
+        asked = query.content if isinstance(query, MemoryContent) else query
+        if isinstance(asked, dict):
+            asked = json.dumps(asked, ensure_ascii=False, default=str)
+        if not isinstance(asked, str):
+            raise InvalidArgumentError(f"a query must be text, not {type(asked).__name__}")
+        items = await _cancellable(cancellation_token, self._read, "expanded", asked.strip(), limit)
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
@@ -174,7 +177,10 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             items = []
         lines = list[str]()
         for number, item in enumerate(items, 1):
-            line = _line(item)
+            line = item.content
+            if isinstance(line, bytes):
+                media_type = item.content_metadata.get("mime_type")
+                line = prompts.BINARY_MEMORY.format(media_type=media_type, size=len(line))
             lines.append(f"{number}. {line}")
             content = _restored(item)
             # pydantic has no JSON form of bytes that are not UTF-8.
@@ -184,7 +190,12 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         if lines:
             text = prompts.MEMORIES.format(memories="\n".join(lines))
             message: LLMMessage = UserMessage(content=text, source=MEMORY_SOURCE)
-            if await self._enters_as_system_message(model_context):
+            is_system = self._as_system_message
+            # `get_messages` of a MemoryContext would recall the very texts that are about to be added.
+            if is_system is None and not isinstance(model_context, MemoryContext):
+                messages = await model_context.get_messages()
+                is_system = all(isinstance(one, SystemMessage) for one in messages)
+            if is_system:
                 message = SystemMessage(content=text)
             await model_context.add_message(message)
         return UpdateContextResult(memories=MemoryQueryResult(results=reminders))
@@ -233,15 +244,6 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         self._manager.audit(action, *(item.memory_key for item in items))
         return items
 
-    async def _enters_as_system_message(self, model_context: ChatCompletionContext) -> bool:
-        if self._as_system_message is not None:
-            return self._as_system_message
-        # `get_messages` of a MemoryContext would recall the very texts that are about to be added.
-        if isinstance(model_context, MemoryContext):
-            return False
-        messages = await model_context.get_messages()
-        return all(isinstance(message, SystemMessage) for message in messages)
-
     def _to_config(self) -> SQLMemoryConfig:
         return SQLMemoryConfig(
             **self._manager.connection(),
@@ -267,16 +269,6 @@ async def _cancellable(
     return await working
 
 
-def _words_of(query: str | MemoryContent) -> str:
-    """Return the text to search for."""
-    content = query.content if isinstance(query, MemoryContent) else query
-    if isinstance(content, dict):
-        return json.dumps(content, ensure_ascii=False, default=str)
-    if not isinstance(content, str):
-        raise InvalidArgumentError(f"a query must be text, not {type(content).__name__}")
-    return content.strip()
-
-
 def _restored(item: MemoryItem) -> MemoryContent:
     """Return the content as it was added. If a dict's JSON was damaged in the store, return its text."""
     facts = item.content_metadata
@@ -297,12 +289,3 @@ def _restored(item: MemoryItem) -> MemoryContent:
     if name in MemoryMimeType.__members__:
         mime_type = MemoryMimeType[name]
     return MemoryContent(content=content, mime_type=mime_type, metadata=facts.get("metadata"))
-
-
-def _line(item: MemoryItem) -> str:
-    """Return the line for a content in a prompt: its text, a dict as JSON, or the type and size of anything else."""
-    if isinstance(item.content, str):
-        return item.content
-    return prompts.BINARY_MEMORY.format(
-        media_type=item.content_metadata.get("mime_type"), size=len(item.content)
-    )

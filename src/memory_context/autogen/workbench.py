@@ -283,27 +283,25 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if call.part is self._memory:
             return result
         call.context.trust(*call.running.told_in(result.to_text()))
+        written = call.running.written
+        arguments = json.dumps(written or {}, ensure_ascii=False, default=str)
         contents = list[Any]()
         for kind, run in groupby(result.result, type):
             parts = list(run)
             if issubclass(kind, TextResultContent):
                 text = "\n".join(str(part.content) for part in parts)
-                shown = await self._shown(call, text, is_error=result.is_error)
+                quoted = text
+                if result.is_error:
+                    # In an error, references stand for passed texts.
+                    quoted = with_references_again(text, written, call.arguments)
+                shown = await call.context.fold_output(
+                    quoted, tool=call.name, arguments=arguments, is_error=result.is_error
+                )
                 # Else the parts stay separate, as the tool returned them.
                 if shown != text:
                     parts = [TextResultContent(content=shown)]
             contents += parts
         return result.model_copy(update={"result": contents})
-
-    async def _shown(self, call: WorkbenchCall, text: str, *, is_error: bool) -> str:
-        """Return a text of a tool's result folded, if it is large; in an error, references stand for passed texts."""
-        written = call.running.written
-        if is_error:
-            text = with_references_again(text, written, call.arguments)
-        arguments = json.dumps(written or {}, ensure_ascii=False, default=str)
-        return await call.context.fold_output(
-            text, tool=call.name, arguments=arguments, is_error=is_error
-        )
 
     def _noted(self, result: ToolResult, call_id: str | None) -> ToolResult:
         """Let the context note *result*, in case the run is cancelled before the agent adds it; return *result*."""

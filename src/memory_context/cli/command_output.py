@@ -195,17 +195,26 @@ def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
     return {"total": total, "offset": offset, "next_offset": end if end < total else None}
 
 
-def say_page(shown: int, offset: int, total: int, things: str, missing: str | None = None) -> None:
-    """Say on standard error which part was shown, and how to get more; nothing if that was all.
+def print_page(
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[Sequence[str]],
+    offset: int,
+    total: int,
+    things: str,
+    missing: str | None,
+) -> None:
+    """Print rows as a table, and say on standard error which part of all it is, and how to get more.
 
-    If there was nothing to show, *missing* says which name nothing is stored under.
+    If there is nothing to show, *missing* says which name nothing is stored under.
     """
-    end = offset + shown
+    if rows:
+        print_paged(table(columns, rows))
+    end = offset + len(rows)
     if not total:
         say(missing or f"no {things} match")
-    elif not shown:
+    elif not rows:
         say(f"--offset {offset} is past the end: {total:,} in all")
-    elif shown < total:
+    elif len(rows) < total:
         following = ""
         if end < total:
             following = f"; for more: --offset {end}"

@@ -24,12 +24,11 @@ from memory_context.cli.command_output import (
     page_facts,
     print_json,
     print_long_text,
+    print_page,
     print_paged,
     print_records,
     say,
-    say_page,
     screen,
-    table,
 )
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
@@ -114,10 +113,8 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
             (e.memory_key, e.memory_type, f"{e.token_count:,}", local(e.created_at), e.summary)
             for e in entries
         ]
-        if rows:
-            kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
-            print_paged(table([*kinds, ("summary", LINE)], rows))
-        say_page(len(rows), offset, total, "memories", missing)
+        kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
+        print_page([*kinds, ("summary", LINE)], rows, offset, total, "memories", missing)
     return 0 if entries else NOTHING_FOUND
 
 
@@ -226,6 +223,8 @@ def show(  # noqa: PLR0913 - one of them selects
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a memory, or a part of it. Which part, and how to get the next page, goes to standard error."""
+    from memory_context.display.terminal import facts
+    from memory_context.model.item import is_secret
     from memory_context.model.reference import key_in
 
     with _options_named():
@@ -238,7 +237,15 @@ def show(  # noqa: PLR0913 - one of them selects
     with opened(store, user, "show", audit=audit) as memory:
         item = _found(memory, key_in(key))
         if info:
-            _print_record(item, as_json=as_json)
+            # The metadata of a secret, which may hold the command that printed it, is not shown.
+            metadata = None if is_secret(item) else item.content_metadata
+            record = {**_record(item), "content_metadata": metadata}
+            if as_json:
+                print_json({"memory": record})
+                return
+            record["tags"] = ", ".join(item.tags)
+            rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
+            print_paged(facts(rows))
             return
         if is_whole and isinstance(item.content, bytes):
             memory.read(item.memory_key)
@@ -246,7 +253,14 @@ def show(  # noqa: PLR0913 - one of them selects
             with _options_named():
                 page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
-        print_json(_content_as_json(item, page))
+        content = {
+            "memory": _record(item),
+            "part": page.part if page else "the whole",
+            "text": page.text if page else None,
+            "next_offset": page.next_offset if page else None,
+            "data": None if page else b64encode(item.data).decode(),
+        }
+        print_json(content)
         return
     part = page.part if page else item.text
     if page and page.next_offset is not None:
@@ -316,18 +330,14 @@ def _record(item: "MemoryItem") -> dict[str, object]:
 
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Draw a hit for people: key and summary, where and why it was found, and the passage."""
-    from memory_context.display.drawn_memories import passage_lines
+    from memory_context.display.drawn_memories import found_by, passage_lines
     from memory_context.display.terminal import plain, unbroken
     from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
     passage: list[RenderableType] = []
     match = hit.match
-    if match and match.lines:
-        first, last = match.lines
-        facts.append(f"lines {first}-{last}")
-    if match and match.why:
-        facts.append(f"found by {', '.join(match.why)}")
+    facts += found_by(match)
     if match and match.passage:
         # Beside the line: its number, a space, and an ellipsis at either end.
         room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)
@@ -336,32 +346,6 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
             passage.append(plain(f"{line.number:>{NUMBER_WIDTH}} {text}", "dim"))
     heading = [unbroken(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
-
-
-def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
-    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
-    from memory_context.display.terminal import facts
-    from memory_context.model.item import is_secret
-
-    metadata = None if is_secret(item) else item.content_metadata
-    record = {**_record(item), "content_metadata": metadata}
-    if as_json:
-        print_json({"memory": record})
-        return
-    record["tags"] = ", ".join(item.tags)
-    rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
-    print_paged(facts(rows))
-
-
-def _content_as_json(item: "MemoryItem", page: "Page | None") -> dict[str, object]:
-
-    return {
-        "memory": _record(item),
-        "part": page.part if page else "the whole",
-        "text": page.text if page else None,
-        "next_offset": page.next_offset if page else None,
-        "data": None if page else b64encode(item.data).decode(),
-    }
 
 
 def _print_content(

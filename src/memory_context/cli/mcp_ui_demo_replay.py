@@ -113,10 +113,19 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     audit: opt.Audited = False,
 ) -> None:
     """Serve a user's memories to MCP clients. The server uses standard input and output, or HTTP."""
-    from memory_context.mcp import Served, serve
+    from memory_context.mcp import serve
 
-    served = Served(check_given(store, "mcp"), user, session, project, audit)
-    serve(served, http=http, host=host, max_tokens=max_tokens, page_tokens=page_tokens)
+    serve(
+        check_given(store, "mcp"),
+        user,
+        session,
+        project,
+        audit=audit,
+        http=http,
+        host=host,
+        max_tokens=max_tokens,
+        page_tokens=page_tokens,
+    )
 
 
 @app.command(rich_help_panel=RUN)

@@ -113,11 +113,9 @@ Thread = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help=f"Stored at that time or later: {MOMENT}"),
+    typer.Option("--since", metavar="TIME", help=f"From that time on: {MOMENT}"),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
-        "--until", metavar="TIME", help="Stored before that time; written as for --since."
-    ),
+    typer.Option("--until", metavar="TIME", help="Before that time; written as for --since."),
 ]

@@ -36,6 +36,8 @@ def query(
     as_csv: opt.AsCsv = False,
 ) -> int:
     """Run SQL over the rows of memories, such as tables and logs."""
+    from memory_context.text.describe.description import counted
+
     check_one_form(json=as_json, csv=as_csv)
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)
@@ -52,7 +54,7 @@ def query(
         rows = [["" if cell is None else str(cell) for cell in row] for row in result.rows]
         print_paged(table(columns, rows))
     if not as_json:
-        say("1 row" if len(result) == 1 else f"{len(result):,} rows")
+        say(counted(len(result), "row"))
     if result.key:
         say(f"kept as {result.key}")
     return 0 if result.rows else NOTHING_FOUND

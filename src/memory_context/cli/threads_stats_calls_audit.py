@@ -16,9 +16,9 @@ from memory_context.cli.command_output import (
     local,
     page_facts,
     print_json,
+    print_page,
     print_paged,
     say,
-    say_page,
     table,
 )
 from memory_context.cli.completion import complete_keys
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
-    from memory_context.stores import MemoryStore
+    from memory_context.model.call_log_records import CallRecord, CallTotals
     from memory_context.stores.sql.listings_and_totals_of_memories import CatalogTotal
 
 
@@ -62,11 +61,9 @@ def threads(
             (t.thread_id, f"{t.memories:,}", f"{t.tokens:,}", local(t.first), local(t.last))
             for t in found
         ]
-        if rows:
-            counts = ("memories", NUMBER), ("tokens", NUMBER)
-            columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
-            print_paged(table(columns, rows))
-        say_page(len(rows), offset, total, "conversations", missing)
+        counts = ("memories", NUMBER), ("tokens", NUMBER)
+        columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
+        print_page(columns, rows, offset, total, "conversations", missing)
     return 0 if found else NOTHING_FOUND
 
 
@@ -77,6 +74,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
 
     from memory_context.display.terminal import facts
     from memory_context.memory.gc_by_retention_rules import count_expired
+    from memory_context.stores.protocol import keeper_of
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     user_id = None
@@ -97,7 +95,16 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "conversations": catalog.count_threads(user_id),
             "expired": sum(count_expired(database, user_id=user_id).values()),
             "not_indexed": catalog.count_pending(user_id),
-            **_sums_of_calls(database, [total.name for total in totals["users"]]),
+        }
+        keeper = keeper_of(database)
+        kept: list[CallTotals] = []
+        if keeper:
+            for total in totals["users"]:
+                kept += keeper.call_totals(total.name)
+        sums |= {
+            "model_calls": sum(one.calls for one in kept),
+            "tokens_sent": sum(one.tokens_sent for one in kept),
+            "tokens_avoided": sum(one.tokens_avoided for one in kept),
         }
         missing = None
         if user_id and not sums["memories"]:
@@ -115,22 +122,6 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
                 sections += ["", _totals_table(name, kinds)]
         print_paged(*sections)
     return 0 if sums["memories"] else NOTHING_FOUND
-
-
-def _sums_of_calls(database: "MemoryStore", users: "Sequence[str]") -> dict[str, int]:
-    """Return the sums of the recorded model calls of *users*."""
-    from memory_context.stores.protocol import keeper_of
-
-    keeper = keeper_of(database)
-    kept: list[CallTotals] = []
-    if keeper:
-        for user in users:
-            kept += keeper.call_totals(user)
-    return {
-        "model_calls": sum(one.calls for one in kept),
-        "tokens_sent": sum(one.tokens_sent for one in kept),
-        "tokens_avoided": sum(one.tokens_avoided for one in kept),
-    }
 
 
 def _totals_table(plural: str, totals: "Sequence[CatalogTotal]") -> "RenderableType":
@@ -187,41 +178,25 @@ def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
     rows = list[tuple[str, ...]]()
     for one in shown:
         if isinstance(one, CallTotals):
-            rows.append(_totals_row(one))
-        elif isinstance(one.what, ModelCall):
-            rows.append(_call_row(one.what))
+            totals = (one.calls, one.tokens_full, one.tokens_sent, one.tokens_avoided)
+            numbers = (f"{number:,}" for number in totals)
+            rows.append((one.thread_id or "", *numbers, local(one.last)))
+            continue
+        what = one.what
+        at = f"{what.at.astimezone():%m-%d %H:%M:%S}"
+        if isinstance(what, ModelCall):
+            changes = [f"{verb} {', '.join(keys)}" for verb, keys in what.changes()]
+            summary = "; ".join(changes) or "nothing new"
+            rows.append((at, f"{what.tokens_full:,}", f"{what.tokens_sent:,}", summary))
         else:
-            rows.append(_decision_row(one.what))
+            opened_keys = ", ".join((*what.opened, *what.found)) or "nothing"
+            rows.append((at, "", "", f"{what.judge} opened {opened_keys}: {what.why}"))
     if isinstance(shown[0], CallTotals):
         names = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
         names += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
     else:
         names = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
     return table(names, rows)
-
-
-def _totals_row(totals: "CallTotals") -> tuple[str, ...]:
-    return (
-        totals.thread_id or "",
-        f"{totals.calls:,}",
-        f"{totals.tokens_full:,}",
-        f"{totals.tokens_sent:,}",
-        f"{totals.tokens_avoided:,}",
-        local(totals.last),
-    )
-
-
-def _call_row(call: "ModelCall") -> tuple[str, ...]:
-    changes = [f"{verb} {', '.join(keys)}" for verb, keys in call.changes()]
-    summary = "; ".join(changes) or "nothing new"
-    moment = f"{call.at.astimezone():%m-%d %H:%M:%S}"
-    return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", summary
-
-
-def _decision_row(decision: "Decision") -> tuple[str, ...]:
-    opened_keys = ", ".join((*decision.opened, *decision.found)) or "nothing"
-    summary = f"{decision.judge} opened {opened_keys}: {decision.why}"
-    return f"{decision.at.astimezone():%m-%d %H:%M:%S}", "", "", summary
 
 
 @app.command(rich_help_panel=FIND)
@@ -242,16 +217,8 @@ def audit(
         Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"] | None,
         typer.Option(help="Only this action."),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="TIME", help=f"Done at that time or later: {opt.MOMENT}"),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="TIME", help="Done before that time; written as for --since."
-        ),
-    ] = None,
+    since: opt.Since = None,
+    until: opt.Until = None,
     limit: opt.Limit = 50,
     as_json: opt.AsJson = False,
 ) -> int:

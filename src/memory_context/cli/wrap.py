@@ -3,9 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -16,10 +15,6 @@ from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.home_folder import home_folder
-
-if TYPE_CHECKING:
-    from memory_context.mcp.client_config import Change, ServerList
-    from memory_context.mcp.upstream_connections import WrappedServer
 
 _CLIENT = (
     "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
@@ -98,12 +93,12 @@ def wrap(  # noqa: PLR0913 - each is an option
     ] = START_PATIENCE,
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
-    from memory_context.mcp import Wrapping, serve_wrapped
+    from memory_context.mcp import serve_wrapped
+    from memory_context.mcp.client_config import list_in, lists_of, servers_in, unwrap_in, wrap_in
+    from memory_context.mcp.upstream_connections import WrappedServer
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
-        from memory_context.mcp.client_config import list_in, lists_of
-
         if store and urlsplit(store).password:
             raise InvalidArgumentError(
                 "the password in --store would be written into the client's configuration: leave it out, and set "
@@ -114,14 +109,30 @@ def wrap(  # noqa: PLR0913 - each is an option
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         lists = [list_in(file)] if file else lists_of(client or "")
         chosen = next((one for one in lists if undo and one.wrapped_file.exists()), lists[0])
-        _edit(chosen, options, only or (), undo=undo)
+        # The full path, because clients start servers with a short PATH.
+        found = shutil.which(NAME)
+        program = [found] if found else [sys.executable, "-m", "memory_context"]
+        starts = [*program, "wrap", *options]
+        change = unwrap_in(chosen) if undo else wrap_in(chosen, starts, only or ())
+        done = "restored" if undo else "wrapped"
+        typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
+        for server, problem in change.skipped.items():
+            typer.echo(f"left unchanged: {server}: {problem}")
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
-    wrapped = _servers(command or [], url or [], servers, name or "")
+    wrapped = [WrappedServer(name or "", url=one) for one in url or []]
+    if command:
+        wrapped.append(WrappedServer(name or "", tuple(command)))
+    if servers:
+        wrapped += servers_in(servers)
+    if not wrapped:
+        raise InvalidArgumentError(
+            "nothing to wrap: give -- COMMAND..., --url URL, --servers FILE, --client NAME or --file FILE"
+        )
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or login_name()
-    serve_wrapped(Wrapping(wrapped, store or database_at_home(), who, threshold, settings))
+    serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
 
 
 def database_at_home() -> str:
@@ -138,38 +149,3 @@ def database_at_home() -> str:
             f"the folder {data} cannot be made: {error.strerror}; give --store URL for another database"
         ) from error
     return f"sqlite:///{data / 'memory.db'}"
-
-
-def _servers(
-    command: Sequence[str], urls: Sequence[str], file: Path | None, name: str
-) -> "list[WrappedServer]":
-    from memory_context.mcp.client_config import servers_in
-    from memory_context.mcp.upstream_connections import WrappedServer
-
-    servers = [WrappedServer(name, url=url) for url in urls]
-    if command:
-        servers.append(WrappedServer(name, tuple(command)))
-    if file:
-        servers += servers_in(file)
-    if not servers:
-        raise InvalidArgumentError(
-            "nothing to wrap: give -- COMMAND..., --url URL, --servers FILE, --client NAME or --file FILE"
-        )
-    return servers
-
-
-def _edit(
-    servers: "ServerList", options: Sequence[str], only: Sequence[str], *, undo: bool
-) -> None:
-    from memory_context.mcp.client_config import unwrap_in, wrap_in
-
-    # The full path, because clients start servers with a short PATH.
-    found = shutil.which(NAME)
-    program = [found] if found else [sys.executable, "-m", "memory_context"]
-    change: Change = (
-        unwrap_in(servers) if undo else wrap_in(servers, [*program, "wrap", *options], only)
-    )
-    done = "restored" if undo else "wrapped"
-    typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
-    for name, problem in change.skipped.items():
-        typer.echo(f"left unchanged: {name}: {problem}")

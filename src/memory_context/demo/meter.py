@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from rich.console import Console, ConsoleRenderable
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
-from memory_context.conversation.message_tokens import MESSAGE_TOKENS
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import terminal
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
-from memory_context.text.tokens.counter import default_counter
+from memory_context.replay.prices import tokens_of_messages
+from memory_context.replay.token_meter import TokenMeter
 
 PREVIEW_LINES = 8
 
@@ -49,6 +48,8 @@ class Meter:
         self._console = console
         self._outputs = outputs
         self._shown = 0
+        # Each prompt repeats the one before it.
+        self._counter = TokenMeter()
 
     def question(self, text: str) -> None:
         """Show a person's question."""
@@ -67,16 +68,16 @@ class Meter:
                 after.append(message.source)
                 self._show_result(message)
             elif message.is_ours:
-                heading = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
+                heading = f"{self._counter.count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
                 self._show("recalled", heading, terminal.quoted(message.text), style="bold magenta")
         self._shown = len(messages)
         # A call that follows on answers of memory tools alone is one that folding has caused.
         unfolded = 0
         if not after or not MEMORY_TOOLS.issuperset(after):
             others = [text for name, text in schemas.items() if name not in MEMORY_TOOLS]
-            unfolded = _tokens(self.unfolded, others)
+            unfolded = self._tokens(self.unfolded, others)
         source = ", ".join(after) or "user"
-        sent = _tokens(messages, [*schemas.values()])
+        sent = self._tokens(messages, [*schemas.values()])
         self.calls.append(MeteredCall(source, len(messages) + 1, sent, unfolded))
 
     def answer(self, message: Message) -> None:
@@ -107,11 +108,11 @@ class Meter:
             f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
             f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}.\n"
             f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens.\n"
-            f"Counted by {default_counter().name}: messages and descriptions of tools."
+            f"Counted by {self._counter.name}: messages and descriptions of tools."
         )
 
     def _show_result(self, result: Message) -> None:
-        tokens = _count(result.text)
+        tokens = self._counter.count(result.text)
         reference, _, preview = result.text.partition("\n")
         parts: list[ConsoleRenderable | str] = [
             f"{result.source}: {tokens:,} tokens",
@@ -132,16 +133,8 @@ class Meter:
         self._console.print(terminal.entry(label, *parts, style=style))
         self._console.print()
 
-
-def _tokens(messages: Sequence[Message], schemas: Sequence[str]) -> int:
-    texts = [prompts.DEMO_TASK, *schemas]
-    for message in messages:
-        texts += message.billed()
-    # One message more: the task is the system message.
-    around = MESSAGE_TOKENS * (len(messages) + 1)
-    return around + sum(map(_count, texts))
-
-
-@lru_cache(maxsize=1000)  # each prompt repeats the one before it
-def _count(text: str) -> int:
-    return default_counter().count(text)
+    def _tokens(self, messages: Sequence[Message], schemas: Sequence[str]) -> int:
+        # The task is the system message.
+        task = Message("", "system", "system", {0: prompts.DEMO_TASK})
+        around = sum(map(self._counter.count, schemas))
+        return around + tokens_of_messages([task, *messages], self._counter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import (
@@ -17,7 +17,7 @@ from memory_context.display.escaped_html import (
 )
 from memory_context.display.json_tree import rows_of
 from memory_context.memory.package_text_and_what_was_used import ContextPackage
-from memory_context.model.call_log_records import CallRecord, CallTotals, Decision
+from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.query_result import QueryResult
 from memory_context.text.rows.rows_under_columns import TextTable
 
@@ -73,7 +73,7 @@ def _decision(decision: Decision) -> list[str]:
     return [
         asked,
         decision.judge,
-        _opened(decision),
+        _keys((*decision.opened, *decision.found)) or soft("nothing"),
         decision.searched or "",
         decision.why,
         f"{decision.tokens:,}",
@@ -81,12 +81,19 @@ def _decision(decision: Decision) -> list[str]:
     ]
 
 
-def _opened(decision: Decision) -> Html:
-    """Draw the keys of the memories that a decision brought back."""
-    keys = decision.opened or decision.found
-    if not keys:
-        return soft("nothing")
-    return joined(*(joined(key_name(key), " ") for key in keys))
+def _keys(keys: Sequence[str]) -> Html:
+    """Draw the keys of memories."""
+    return Html(", ".join(map(key_name, keys)))
+
+
+def what_happened(what: ModelCall | Decision, draw_keys: Callable[[Sequence[str]], Html]) -> Html:
+    """Draw what changed before a model call; or which judge opened which memories, and why."""
+    if isinstance(what, ModelCall):
+        changes = [tag("div", soft(f"{verb} "), draw_keys(keys)) for verb, keys in what.changes()]
+        return joined(*changes) or soft("nothing new")
+    opened = draw_keys((*what.opened, *what.found)) or soft("nothing")
+    cost = f" · {what.tokens:,} tokens" if what.tokens else ""
+    return joined(what.judge, soft(" opened "), opened, f": {what.why}", soft(cost))
 
 
 def stats(done: ContextStats) -> Html:
@@ -128,11 +135,10 @@ def _call(record: CallRecord) -> list[str]:
     what = record.what
     thread = record.thread_id or ""
     at = f"{what.at.astimezone():%Y-%m-%d %H:%M:%S}"
-    if isinstance(what, Decision):
-        decided = joined(what.judge, soft(" brought back "), _opened(what), f": {what.why}")
-        return [at, thread, "", "", decided]
-    changes = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
-    return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", changes]
+    sizes = ["", ""]
+    if isinstance(what, ModelCall):
+        sizes = [f"{what.tokens_sent:,}", f"{what.tokens_full:,}"]
+    return [at, thread, *sizes, what_happened(what, _keys)]
 
 
 def call_totals(kept: Sequence[CallTotals]) -> Html:
@@ -178,17 +184,10 @@ def package(made: ContextPackage) -> Html:
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
         columns = ("rank", "tier", "key", "tokens", "why")
-        rows = list[Sequence[str]]()
-        for one in made.left_out[:SHOWN]:
-            rows.append(
-                (
-                    f"{one.rank:,}",
-                    one.tier,
-                    one.key,
-                    f"{one.tokens:,}",
-                    one.reason,
-                )
-            )
+        rows = [
+            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
+            for one in made.left_out[:SHOWN]
+        ]
         drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(*parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
 
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
@@ -23,7 +23,6 @@ from memory_context.text.describe import Kind, identify
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import TextTable
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000
@@ -59,37 +58,23 @@ def text_of(text: str, total: int) -> Html:
     are_json_lines = is_json_lines(inner)
     value = NOTHING if are_json_lines else parse(inner)
     if value is not NOTHING:
-        return _value(value, inner)
-    if are_json_lines or identify(inner).kind is Kind.TABLE:
-        rows = _rows(inner)
-        if rows:
-            return rows_of(rows)
+        # A list of objects is drawn as a table, with the tree below it.
+        objects = elements_of(value)
+        has_rows = len(objects) > 1 and all(isinstance(one, dict) for one in objects)
+    else:
+        has_rows = are_json_lines or identify(inner).kind is Kind.TABLE
+    rows = list[Html]()
+    if has_rows:
+        with suppress(InvalidSelectionError):
+            rows.append(rows_of(table_of(inner)))
+    if value is not NOTHING:
+        tree = JsonTree().draw(value)
+        return joined(*rows, folded("as JSON", tree)) if rows else tree
+    if rows:
+        return rows[0]
     if inner is not text:
         total = len(inner.splitlines())
     return _lines(inner, total)
-
-
-def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
-    """Draw a list of objects as a table, with the tree below it; anything else as a tree."""
-    tree = JsonTree().draw(value)
-    if _is_table(value):
-        rows = _rows(text)
-        if rows:
-            return joined(rows_of(rows), folded("as JSON", tree))
-    return tree
-
-
-def _is_table(value: object) -> bool:
-    """Return whether a value is a list of two or more objects."""
-    rows = elements_of(value)
-    return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
-
-
-def _rows(text: str) -> TextTable | None:
-    try:
-        return table_of(text)
-    except InvalidSelectionError:
-        return None
 
 
 def _lines(text: str, total: int) -> Html:

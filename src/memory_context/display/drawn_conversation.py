@@ -46,25 +46,15 @@ def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedTe
     """Split a text at its references. Only those whose keys are *known* to the conversation count; others are text."""
     parts = [ReferencedText(None, "")]
     for line in text.splitlines(keepends=True):
-        ref = _reference_of(line, known)
-        if ref:
-            parts.append(ReferencedText(ref, ""))
+        refs = MemoryRef.find_all(line) if line.startswith("[MemoryRef: ") else []
+        # The reference, with a recall's addition, must fill its line. Inside a sentence it only mentions a text that was
+        # folded elsewhere.
+        fills = len(refs) == 1 and _BESIDE.fullmatch(without_references(line).rstrip())
+        if fills and refs[0].key in known:
+            parts.append(ReferencedText(refs[0], ""))
         else:
             parts[-1] = ReferencedText(parts[-1].ref, parts[-1].text + line)
     return [part for part in parts if part.ref or part.text.strip()]
-
-
-def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
-    """Return the reference that a line consists of, if its key is *known*."""
-    # The reference, with a recall's addition, must fill its line. Inside a sentence it only mentions a text that was
-    # folded elsewhere.
-    beside = without_references(line).rstrip()
-    if not line.startswith("[MemoryRef: ") or not _BESIDE.fullmatch(beside):
-        return None
-    refs = MemoryRef.find_all(line)
-    if len(refs) != 1 or refs[0].key not in known:
-        return None
-    return refs[0]
 
 
 def conversation(view: Transcript) -> Html:

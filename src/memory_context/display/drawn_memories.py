@@ -38,12 +38,12 @@ AROUND = 2
 
 def memory(item: MemoryItem) -> Html:
     """Draw a memory: its title, its content, and its other facts."""
-    head = tag("div", *_title(item), cls="head")
+    head = tag("div", *_title(item, key_name(item.memory_key)), cls="head")
     facts = table(("", ""), _facts(item))
     return joined(head, content_of(item), folded("facts", facts))
 
 
-def _title(item: MemoryItem) -> list[str]:
+def _title(item: MemoryItem, key: Html) -> list[str]:
     if isinstance(item.content, bytes):
         length = item.char_count or len(item.content)
         size = f"{length:,} bytes"
@@ -54,7 +54,7 @@ def _title(item: MemoryItem) -> list[str]:
     about = f"· {item.memory_type} · {size}"
     if not item.is_active:
         about = f"{about} · evicted"
-    return [key_name(item.memory_key), f" {item.summary} ", soft(about)]
+    return [key, f" {item.summary} ", soft(about)]
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
@@ -89,7 +89,10 @@ def memories(items: Sequence[MemoryItem]) -> Html:
         return soft("no memories")
     shown = items[:SHOWN]
     if any(item.match and item.match.why for item in shown):
-        parts = [_hit(item, is_open=rank < OPEN) for rank, item in enumerate(shown)]
+        parts = [
+            hit(item, key_name(item.memory_key), is_open=rank < OPEN)
+            for rank, item in enumerate(shown)
+        ]
     else:
         parts = [_table(shown)]
     more = len(items) - SHOWN
@@ -120,20 +123,27 @@ def _table(items: Sequence[MemoryItem]) -> Html:
     return table(filled, rows, numbers)
 
 
-def _hit(item: MemoryItem, *, is_open: bool) -> Html:
+def hit(item: MemoryItem, key: Html, *, is_open: bool) -> Html:
+    """Draw a hit: its title with the *key*, and below it the passage."""
     match = item.match
-    found = ""
-    if match and match.lines:
-        first, last = match.lines
-        found = f" · lines {first:,}-{last:,}"
-    if match and match.why:
-        found = f"{found} · found by {', '.join(match.why)}"
-    title = joined(*_title(item), soft(found))
+    found = [f" · {fact}" for fact in found_by(match)]
+    title = joined(*_title(item, key), soft("".join(found)))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:
         return folded(title, passage(match), is_open=is_open)
     return tag("div", title)
+
+
+def found_by(match: Match | None) -> list[str]:
+    """Return where in a memory, and by which words, it was found."""
+    facts = list[str]()
+    if match and match.lines:
+        first, last = match.lines
+        facts.append(f"lines {first}-{last}")
+    if match and match.why:
+        facts.append(f"found by {', '.join(match.why)}")
+    return facts
 
 
 def passage(match: Match) -> Html:

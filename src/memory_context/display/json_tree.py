@@ -29,10 +29,8 @@ def rows_of(found: TextTable) -> Html:
     rows = [row[:COLUMNS] for row in islice(every_row, ROWS)]
     more_rows = sum(1 for _ in every_row)
     more_columns = len(found.columns) - len(columns)
-    numbers = list[int]()
-    for index in range(len(columns)):
-        if rows and all(_is_number(row[index]) for row in rows):
-            numbers.append(index)
+    by_column = enumerate(zip(*rows, strict=True))
+    numbers = [index for index, cells in by_column if all(map(_is_number, cells))]
     cells = [map(_cell, row) for row in rows]
     left_out = list[str]()
     if more_rows:
@@ -77,15 +75,21 @@ class JsonTree:
         label = Html("")
         if name is not None:
             label = joined(tag("span", name, cls="name"), ": ")
-        members = _members_of(value)
+        members = list(members_of(value).items())
+        for number, element in enumerate(elements_of(value)):
+            members.append((str(number), element))
         if not members:
-            return tag("div", label, _scalar(value), cls="leaf")
+            drawn = tag("span", to_json(value), cls="number")
+            if isinstance(value, str):
+                quoted = json.dumps(_cell(value), ensure_ascii=False)
+                drawn = tag("span", quoted, cls="string")
+            return tag("div", label, drawn, cls="leaf")
         size = f"[{len(members):,}]"
         if isinstance(value, dict):
             size = f"{{{len(members):,}}}"
         is_small = depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS
-        drawn = self._draw_members(members, depth)
-        return folded(joined(label, soft(size)), *drawn, is_open=depth == 0 or is_small)
+        inner = self._draw_members(members, depth)
+        return folded(joined(label, soft(size)), *inner, is_open=depth == 0 or is_small)
 
     def _draw_members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
         drawn = 0
@@ -98,18 +102,3 @@ class JsonTree:
         more = len(members) - drawn
         if more:
             yield tag("div", soft(f"⋯ {more:,} more"), cls="leaf")
-
-
-def _members_of(value: object) -> list[tuple[str, Any]]:
-    """Return the members of an object by name, or those of a list by number; none for another value."""
-    members = list(members_of(value).items())
-    for number, element in enumerate(elements_of(value)):
-        members.append((str(number), element))
-    return members
-
-
-def _scalar(value: object) -> Html:
-    if isinstance(value, str):
-        quoted = json.dumps(_cell(value), ensure_ascii=False)
-        return tag("span", quoted, cls="string")
-    return tag("span", to_json(value), cls="number")

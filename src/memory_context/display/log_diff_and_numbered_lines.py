@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from memory_context.display.escaped_html import Html, escaped, joined, tag
+from memory_context.text.describe.description import counted
 from memory_context.text.log_levels import level_of
 
 HEAD = 24
@@ -70,10 +71,7 @@ def numbered(
 
 
 def _gap(count: int, width: int) -> Html:
-    lines = "lines"
-    if count == 1:
-        lines = "line"
-    return tag("span", f"{'⋯':>{width}} {count:,} more {lines}\n", cls="soft")
+    return tag("span", f"{'⋯':>{width}} {counted(count, 'more line')}\n", cls="soft")
 
 
 def shortened(text: str, start: int = 0, most: int = LONGEST_LINE) -> str:

@@ -111,7 +111,11 @@ def lists_of(client: str) -> list[ServerList]:
     if client == "claude-code":
         return _lists_of_claude_code(home)
     here = {"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
-    settings = _settings_folder(home)
+    # The folder in which programs keep their settings on this platform.
+    named = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME")
+    settings = Path(named or home / ".config")
+    if sys.platform == "darwin":
+        settings = home / "Library/Application Support"
     users = {
         "claude": settings / "Claude/claude_desktop_config.json",
         "cursor": home / ".cursor/mcp.json",
@@ -126,14 +130,6 @@ def lists_of(client: str) -> list[ServerList]:
     if project.is_file() and project != users[client]:
         places.insert(0, ServerList(project, entry=f"{ENTRY}-project"))
     return places
-
-
-def _settings_folder(home: Path) -> Path:
-    """Return the folder in which programs keep their settings on this platform."""
-    if sys.platform == "darwin":
-        return home / "Library/Application Support"
-    named = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME")
-    return Path(named or home / ".config")
 
 
 def _lists_of_claude_code(home: Path) -> list[ServerList]:
@@ -247,12 +243,7 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     if has_types or "servers" in config:
         ours = {"type": "stdio", **ours}
     # Ours is in the place of the first one that it replaces.
-    new_entries = Wire()
-    for name, entry in entries.items():
-        if name in wrapped:
-            new_entries[our_name] = ours
-        else:
-            new_entries[name] = entry
+    new_entries = {our_name if name in wrapped else name: entries[name] for name in entries}
     new_entries[our_name] = ours
     wrapped_before: Wire = {}
     if wrapped_file.exists():

@@ -71,7 +71,17 @@ def listening(host: str, port: int, token: str | None = None) -> Generator[Liste
         InvalidArgumentError: *host* is not an address, other machines could reach it without a token, or the port is
             taken.
     """
-    address = _address(host, token)
+    try:
+        address = ipaddress.ip_address(LOOPBACK if host == "localhost" else host)
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{host!r:.80} is not an address of this machine, such as {LOOPBACK} or ::1"
+        ) from None
+    if not (address.is_loopback or token):
+        raise InvalidArgumentError(
+            f"{host!r} is not a loopback address such as {LOOPBACK} or ::1, and the server would authenticate nobody: "
+            f"put a token into {TOKEN_VARIABLE}, or use an SSH tunnel"
+        )
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         bound = socket.create_server((str(address), port), family=family)
@@ -84,35 +94,19 @@ def listening(host: str, port: int, token: str | None = None) -> Generator[Liste
         yield ListeningSocket(bound, shown, bound.getsockname()[1])
 
 
-def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    try:
-        address = ipaddress.ip_address(LOOPBACK if host == "localhost" else host)
-    except ValueError:
-        raise InvalidArgumentError(
-            f"{host!r:.80} is not an address of this machine, such as {LOOPBACK} or ::1"
-        ) from None
-    if not (address.is_loopback or token):
-        raise InvalidArgumentError(
-            f"{host!r} is not a loopback address such as {LOOPBACK} or ::1, and the server would authenticate nobody: "
-            f"put a token into {TOKEN_VARIABLE}, or use an SSH tunnel"
-        )
-    return address
-
-
 def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:
     """Serve until a signal comes; if there is a token, only requests that carry it."""
-    serve_web(_app(server, listener, token), listener.socket, listener.url)
-
-
-def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> Starlette:
-    # Stateless, so that clients need not open a new session after the server was restarted. With a token, DNS
-    # rebinding is no danger: a web page of another site does not have the token.
-    anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    # Without a token, this machine's host names only: a request by DNS rebinding names another host or origin. Clients
+    # may use any of these names. With a token that is no danger: a web page of another site does not have the token.
+    hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
+    allowed = TransportSecuritySettings(
+        enable_dns_rebinding_protection=not token,
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{host}" for host in hosts],
+    )
+    # Stateless, so that clients need not open a new session after the server was restarted.
     sessions = StreamableHTTPSessionManager(
-        server,
-        json_response=True,
-        stateless=True,
-        security_settings=anywhere if token else _only_from_here(listener),
+        server, json_response=True, stateless=True, security_settings=allowed
     )
 
     @asynccontextmanager
@@ -120,7 +114,8 @@ def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> S
         async with sessions.run():
             yield
 
-    return Starlette(routes=[Route(PATH, _Endpoint(sessions, token))], lifespan=lifespan)
+    app = Starlette(routes=[Route(PATH, _Endpoint(sessions, token))], lifespan=lifespan)
+    serve_web(app, listener.socket, listener.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +126,14 @@ class _Endpoint:
     token: str | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.token and not _has_token(scope, self.token):
+        given = Headers(scope=scope).get("authorization", "")
+        scheme, _, sent = given.partition(" ")
+        # In constant time, so that the time tells nothing about how much of a token was right.
+        is_right = hmac.compare_digest(sent.strip().encode(), (self.token or "").encode())
+        if self.token and not (is_right and scheme.lower() == "bearer"):
             refused = PlainTextResponse(
                 "a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"}
             )
             await refused(scope, receive, send)
             return
         await self.sessions.handle_request(scope, receive, send)
-
-
-def _has_token(scope: Scope, token: str) -> bool:
-    given = Headers(scope=scope).get("authorization", "")
-    scheme, _, sent = given.partition(" ")
-    # In constant time, so that the time tells nothing about how much of a token was right.
-    return hmac.compare_digest(sent.strip().encode(), token.encode()) and scheme.lower() == "bearer"
-
-
-def _only_from_here(listener: ListeningSocket) -> TransportSecuritySettings:
-    """Allow this machine's host names only: a request by DNS rebinding names another host or origin."""
-    # Clients may use any of these names for this machine.
-    hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
-    return TransportSecuritySettings(
-        allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
-    )

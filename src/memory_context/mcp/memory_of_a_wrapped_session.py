@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -101,7 +101,9 @@ class WrappedMemory:
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
         """Return a tool's result, with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
-        if not _is_known(content):
+        given: object = content
+        # A content without the form that MCP gives it, a server's own, comes through as it is.
+        if not isinstance(given, list) or not all(isinstance(part, dict) for part in content):
             return result
         places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
@@ -133,14 +135,6 @@ class WrappedMemory:
         self._manager.note_call(record)
         self._messages = after
         return after[-1]
-
-
-def _is_known(content: object) -> bool:
-    """Return whether a result's content has the form that MCP gives it; a server's own comes through as it is."""
-    if not isinstance(content, list):
-        return False
-    parts = cast("list[object]", content)
-    return all(isinstance(part, dict) for part in parts)
 
 
 def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:
@@ -208,7 +202,12 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     shown = list[Wire]()
     for place, part in enumerate(content):
         if place in folded:
-            shown.append(_with_text(part, folded[place]))
+            text = folded[place]
+            if part["type"] == "text":
+                shown.append({**part, "text": text})
+            else:
+                resource = {**part["resource"], "text": text, "mimeType": "text/plain"}
+                shown.append({**part, "resource": resource})
         elif place not in covered:
             shown.append(part)
     changed = {**result, "content": shown}
@@ -218,10 +217,3 @@ def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire
     if at_end in folded or at_end not in places:
         changed.pop("structuredContent", None)
     return changed
-
-
-def _with_text(part: Wire, text: str) -> Wire:
-    if part["type"] == "text":
-        return {**part, "text": text}
-    resource = {**part["resource"], "text": text, "mimeType": "text/plain"}
-    return {**part, "resource": resource}

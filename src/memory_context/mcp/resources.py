@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 from urllib.parse import unquote
@@ -31,12 +32,12 @@ BATCH = 5
 MAX_READ = 16_000_000  # characters
 
 
+@dataclass(frozen=True)
 class Resources:
-    """The memories of one user."""
+    """The memories of one user, listed so many to a *page*."""
 
-    def __init__(self, manager: MemoryManager, page: int = PAGE) -> None:
-        self._manager = manager
-        self._page = page
+    manager: MemoryManager
+    page: int = PAGE
 
     def listed(self, params: Wire) -> Wire:
         """Answer ``resources/list``: the active memories, newest first; of secrets, only their names.
@@ -53,7 +54,7 @@ class Resources:
             after = _parsed(cursor)
         items = list[MemoryItem]()
         more = True
-        while more and len(items) < self._page:
+        while more and len(items) < self.page:
             # Checked between batches, so a page may exceed the limit by one batch.
             if sum(item.char_count for item in items) >= MAX_READ:
                 break
@@ -82,13 +83,17 @@ class Resources:
         uri = str(params["uri"])
         key = key_of(uri)
         try:
-            item = self._manager.fetch(key)
+            item = self.manager.fetch(key)
         except MemoryContextError as error:
             raise refusal(error, key) from None
         if is_secret(item):
             raise RequestError(INVALID_PARAMS, prompts.MCP_SECRET.format(key=key))
-        self._manager.audit("expanded", key)
-        content = {"uri": uri, "mimeType": item.media_type, **_content(item)}
+        self.manager.audit("expanded", key)
+        content = {"uri": uri, "mimeType": item.media_type}
+        if isinstance(item.content, bytes):
+            content["blob"] = base64.b64encode(item.content).decode()
+        else:
+            content["text"] = encodable(item.content)
         return {"contents": [content]}
 
     def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
@@ -103,7 +108,7 @@ class Resources:
         return same + self._filtered({"created_at": {"$lt": moment}}, BATCH - len(same))
 
     def _filtered(self, filters: Filters, limit: int) -> list[MemoryItem]:
-        return self._manager.memory_store.query(self._manager.scope, filters, limit=limit)
+        return self.manager.memory_store.query(self.manager.scope, filters, limit=limit)
 
 
 def _resource(item: MemoryItem) -> Wire:
@@ -118,12 +123,6 @@ def _resource(item: MemoryItem) -> Wire:
     if not is_secret(item):
         resource["size"] = len(item.data)
     return resource
-
-
-def _content(item: MemoryItem) -> Wire:
-    if isinstance(item.content, bytes):
-        return {"blob": base64.b64encode(item.content).decode()}
-    return {"text": encodable(item.content)}
 
 
 def key_of(uri: str) -> str:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -25,28 +24,13 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The memories and notes that are served.
-
-    Attributes:
-        store: The URL of the database.
-        user: The user whose memories these are.
-        session: The conversation that notes of the tier ``session`` belong to.
-        project: The project that notes of the tier ``project`` belong to.
-        audit: Whether the store's audit trail records the clients' actions, under the agent ``mcp``.
-    """
-
-    store: str
-    user: str
-    session: str = "mcp"
-    project: str = "default"
-    audit: bool = False
-
-
-def serve(
-    served: Served,
+def serve(  # noqa: PLR0913 - each is a setting of its own, with a default
+    store: str,
+    user: str,
+    session: str = "mcp",
+    project: str = "default",
     *,
+    audit: bool = False,
     http: int | None = None,
     host: str | None = None,
     max_tokens: int | None = None,
@@ -59,7 +43,11 @@ def serve(
     ``MEMORY_CONTEXT_MCP_TOKEN``; if it is not set, the server listens on this machine only, to every client there.
 
     Args:
-        served: The memories.
+        store: The URL of the database.
+        user: The user whose memories these are.
+        session: The conversation that notes of the tier ``session`` belong to.
+        project: The project that notes of the tier ``project`` belong to.
+        audit: Whether the store's audit trail records the clients' actions, under the agent ``mcp``.
         http: The port for streamable HTTP, 0 for any free one; without it, standard input and output are used.
         host: The address to listen on; 127.0.0.1 by default.
         max_tokens: The most tokens of a tool's answer; 500 by default.
@@ -74,20 +62,18 @@ def serve(
     if http is None and host is not None:
         raise InvalidArgumentError("--host needs a port: --http PORT --host ADDRESS")
     with ExitStack() as stack:
-        agent = "mcp" if served.audit else None
+        agent = "mcp" if audit else None
         manager = stack.enter_context(
-            MemoryManager(served.store, user_id=served.user, agent_id=agent, audit=served.audit)
+            MemoryManager(store, user_id=user, agent_id=agent, audit=audit)
         )
-        notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
+        notes = ScopedMemory(manager, session_id=session, project_id=project)
         manager.memory_store.count(manager.scope)  # reports an unreachable database at once
         listener = None
         token = token_of(os.environ)
         if http is not None:
             listener = stack.enter_context(listening(host or LOOPBACK, http, token))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
-        sys.stderr.write(
-            f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n"
-        )
+        sys.stderr.write(f"{NAME} mcp: the memories of {user!r} in {manager.memory_store!r}\n")
         server = mcp_server(notes, max_tokens=max_tokens, page_tokens=page_tokens)
         if listener is None:
             serve_stdio(server)
@@ -95,35 +81,29 @@ def serve(
             serve_http(server, listener, token)
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapping:
-    """The servers that are wrapped, and the memories that keep their results.
+def serve_wrapped(
+    servers: Sequence[WrappedServer],
+    store: str,
+    user: str,
+    threshold: int,
+    settings: WrapSettings,
+) -> None:
+    """Serve one client on standard input and output with the tools of other servers, whose large results are folded.
 
-    Attributes:
+    Args:
         servers: The servers.
         store: The URL of the database.
-        user: The user whose memories these are.
+        user: The user whose memories keep their results.
         threshold: Results with more tokens are folded.
         settings: How the servers are wrapped.
-    """
-
-    servers: Sequence[WrappedServer]
-    store: str
-    user: str
-    threshold: int
-    settings: WrapSettings
-
-
-def serve_wrapped(wrapping: Wrapping) -> None:
-    """Serve one client on standard input and output with the tools of other servers, whose large results are folded.
 
     Raises:
         InvalidThresholdError: A threshold below 50.
         StoreError: The database cannot be reached, or has another schema.
     """
-    fold = FoldPolicy(threshold=wrapping.threshold, queries=True)
+    fold = FoldPolicy(threshold=threshold, queries=True)
     thread = f"wrap_{uuid4().hex}"
-    with MemoryManager(wrapping.store, user_id=wrapping.user, thread_id=thread) as manager:
+    with MemoryManager(store, user_id=user, thread_id=thread) as manager:
         manager.memory_store.count(manager.scope)
         handler = logging.StreamHandler(sys.stderr)
         # It logs a traceback for each line that a server prints beside its messages; the wrapper has a line for that.
@@ -131,11 +111,11 @@ def serve_wrapped(wrapping: Wrapping) -> None:
         line_format = f"{NAME} wrap: %(levelname)s: %(message)s"
         logging.basicConfig(handlers=[handler], format=line_format)
         sys.stderr.write(
-            f"{NAME} wrap: results go to the memories of {wrapping.user!r} in {manager.memory_store!r}\n"
+            f"{NAME} wrap: results go to the memories of {user!r} in {manager.memory_store!r}\n"
         )
         memory = WrappedMemory(manager, ConversationSettings(fold, recall=None), PassingPolicy())
 
         async def serve(read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
-            await Wrapper(wrapping.servers, memory, wrapping.settings).run(read, write)
+            await Wrapper(servers, memory, settings).run(read, write)
 
         serve_streams(serve)

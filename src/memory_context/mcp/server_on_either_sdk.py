@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, cast
 
 from mcp import types
 from mcp.server.lowlevel import Server
@@ -22,8 +22,6 @@ from memory_context.model.checked_numbers import is_whole
 from memory_context.runtime.version import __version__
 from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
 from memory_context.tools.tools_of_an_agent import verbs_on
-
-R = TypeVar("R", bound=BaseModel)
 
 NAME = "memory-context"
 IS_SDK_1 = version("mcp").startswith("1.")
@@ -53,69 +51,47 @@ def mcp_server(
     tools = Tools(offered, max_tokens, page_tokens)
     resources = Resources(manager)
     methods: Methods = {
-        "ListTools": tools.listed,
-        "CallTool": tools.called,
-        "ListResources": resources.listed,
-        "ListResourceTemplates": resources.templates,
-        "ReadResource": resources.read,
+        "list_tools": tools.listed,
+        "call_tool": tools.called,
+        "list_resources": resources.listed,
+        "list_resource_templates": resources.templates,
+        "read_resource": resources.read,
     }
-    if IS_SDK_1:
-        return _server_1(methods)
-    return _server_2(methods)
-
-
-def _server_2(methods: Methods) -> Server[Any]:
-    return Server(
-        NAME,
-        version=__version__,
-        instructions=prompts.MCP_INSTRUCTIONS,
-        on_list_tools=_handler(methods["ListTools"], types.ListToolsResult),
-        on_call_tool=_handler(methods["CallTool"], types.CallToolResult),
-        on_list_resources=_handler(methods["ListResources"], types.ListResourcesResult),
-        on_list_resource_templates=_handler(
-            methods["ListResourceTemplates"], types.ListResourceTemplatesResult
-        ),
-        on_read_resource=_handler(methods["ReadResource"], types.ReadResourceResult),
-    )
-
-
-def _handler(method: Method, result: type[R]) -> Callable[[Any, BaseModel | None], Awaitable[R]]:
-    async def handler(_: Any, params: BaseModel | None) -> R:  # noqa: ANN401 - the SDK's context
-        answer = await _answered(method, params)
-        return result.model_validate(answer)
-
-    return handler
-
-
-def _server_1(methods: Methods) -> Server[Any]:
-    server: Any = Server(NAME, version=__version__, instructions=prompts.MCP_INSTRUCTIONS)
     sdk: Any = types
+    settings: dict[str, Any] = {}
+    handlers_1: dict[Any, Any] = {}
     for name, method in methods.items():
-        request = getattr(sdk, f"{name}Request")
-        result = getattr(sdk, f"{name}Result")
-        server.request_handlers[request] = _handler_1(method, result, sdk.ServerResult)
-    return server  # type: ignore[no-any-return] # of the other SDK
+        kind = name.title().replace("_", "")
+        handler = _handler(method, getattr(sdk, f"{kind}Result"))
+        if IS_SDK_1:
+            handlers_1[getattr(sdk, f"{kind}Request")] = handler
+        else:
+            settings[f"on_{name}"] = handler
+    server: Any = Server(
+        NAME, version=__version__, instructions=prompts.MCP_INSTRUCTIONS, **settings
+    )
+    if IS_SDK_1:
+        server.request_handlers.update(handlers_1)
+    return cast("Server[Any]", server)
 
 
-def _handler_1(method: Method, result: type[R], envelope: Any) -> Callable[[Any], Awaitable[Any]]:  # noqa: ANN401 - of the other SDK
-    async def handler(request: Any) -> Any:  # noqa: ANN401 - as above
-        answer = await _answered(method, request.params)
-        return envelope(result.model_validate(answer))
+def _handler(method: Method, result: type[BaseModel]) -> Callable[..., Awaitable[Any]]:
+    async def handler(*given: Any) -> Any:  # noqa: ANN401 - the SDK's
+        """Answer a request: SDK 1 gives the request, SDK 2 a context and the request's parameters."""
+        params = given[0].params if IS_SDK_1 else given[1]
+        try:
+            answer = await answered(method, params.model_dump(by_alias=True) if params else {})
+        except RequestError as error:
+            if not IS_SDK_1:
+                raise exceptions.MCPError(error.code, error.message) from None
+            refused: Any = exceptions
+            data = types.ErrorData(code=error.code, message=error.message)
+            raise refused.McpError(data) from None
+        sdk: Any = types
+        made = result.model_validate(answer)
+        return sdk.ServerResult(made) if IS_SDK_1 else made
 
     return handler
-
-
-async def _answered(method: Method, params: BaseModel | None) -> Wire:
-    wire = Wire()
-    if params:
-        wire = params.model_dump(by_alias=True)
-    try:
-        return await answered(method, wire)
-    except RequestError as error:
-        if not IS_SDK_1:
-            raise exceptions.MCPError(error.code, error.message) from None
-        sdk: Any = exceptions
-        raise sdk.McpError(types.ErrorData(code=error.code, message=error.message)) from None
 
 
 def wire_of(message: SessionMessage) -> Wire:

@@ -10,8 +10,8 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Self, TypeAlias, cast
 
 import anyio
@@ -36,9 +36,21 @@ def serve_stdio(server: Server[Any]) -> None:
 
 
 def serve_streams(serve: Serve) -> None:
-    """Run *serve* on standard input and output until that ends and all requests are answered, or a signal comes."""
-    with _wire() as (requests, answers):
+    """Run *serve* on standard input and output until that ends and all requests are answered, or a signal comes.
+
+    Meanwhile, others read nothing from standard input, and what they print goes to standard error.
+    """
+    sys.stdout.flush()
+    requests = os.dup(0)
+    answers = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # A library that prints something would break the protocol.
+    os.dup2(2, 1)
+    try:
         asyncio.run(_serve(serve, requests, answers))
+    finally:
+        sys.stdout.flush()
+        os.dup2(answers, 1)
 
 
 async def _serve(serve: Serve, requests: int, answers: int) -> None:
@@ -103,22 +115,6 @@ async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noq
             reading.start_soon(take)
             await serve(requests, answers)
             reading.cancel_scope.cancel()
-
-
-@contextmanager
-def _wire() -> Generator[tuple[int, int]]:
-    """Yield descriptors of standard input and output; meanwhile, others read nothing and print to standard error."""
-    sys.stdout.flush()
-    requests = os.dup(0)
-    answers = os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # A library that prints something would break the protocol.
-    os.dup2(2, 1)
-    try:
-        yield requests, answers
-    finally:
-        sys.stdout.flush()
-        os.dup2(answers, 1)
 
 
 class _DescriptorLines:

@@ -84,23 +84,20 @@ class Tools:
 
 
 def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
+    # MCP's hints about a tool. Without them a client assumes that it is destructive, and asks its user.
+    hints = {"openWorldHint": False}
+    if verb.name in (STORE, QUERY):  # a query may store its answer
+        hints |= {"destructiveHint": False, "idempotentHint": True}
+    elif verb.name in READING_TOOLS:
+        hints["readOnlyHint"] = True
     return {
         "name": verb.name,
         "title": verb.name.replace("_", " ").capitalize(),
         "description": verb.description,
         "inputSchema": told_arguments(verb, memories),
         "outputSchema": _ANSWER,
-        "annotations": _hints(verb),
+        "annotations": hints,
     }
-
-
-def _hints(verb: Verb[Any]) -> Wire:
-    """Return MCP's hints about a tool. Without them a client assumes that it is destructive, and asks its user."""
-    if verb.name in (STORE, QUERY):  # a query may store its answer
-        return {"openWorldHint": False, "destructiveHint": False, "idempotentHint": True}
-    if verb.name in READING_TOOLS:
-        return {"readOnlyHint": True, "openWorldHint": False}
-    return {"openWorldHint": False}
 
 
 def _content(text: str) -> Wire:

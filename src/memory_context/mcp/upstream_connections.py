@@ -169,7 +169,10 @@ class Upstream:
                     pending.heard = loop.time()
                 remaining = pending.heard + patience - loop.time()
                 if remaining <= 0:
-                    raise self._silent(method, patience)
+                    silent = prompts.WRAPPED_SILENT.format(
+                        server=self.name, method=method, seconds=f"{patience:g}"
+                    )
+                    raise RequestError(INTERNAL_ERROR, silent)
                 await asyncio.wait([pending.answer], timeout=remaining)
             return pending.answer.result()
         finally:
@@ -200,7 +203,10 @@ class Upstream:
         """Handle a message of the server: an answer, or a request or notification for the client."""
         if "method" in wire:
             if wire["method"] == "notifications/progress":
-                self._note_progress(member(wire, "params").get("progressToken"))
+                token = member(wire, "params").get("progressToken")
+                for one in self.pending.values():
+                    if token is not None and one.token == token:
+                        one.heard = asyncio.get_running_loop().time()
             self._on_message(self, wire)
             return
         number = wire.get("id", 0)
@@ -229,11 +235,6 @@ class Upstream:
             pending.asked.discard(number)
             pending.heard = asyncio.get_running_loop().time()
 
-    def _note_progress(self, token: object) -> None:
-        for pending in self.pending.values():
-            if token is not None and pending.token == token:
-                pending.heard = asyncio.get_running_loop().time()
-
     async def _talk(self, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
         async with anyio.create_task_group() as tasks:
             # Messages are queued for one writer task, so that a server that does not read blocks only itself.
@@ -261,12 +262,6 @@ class Upstream:
 
     def _gone(self) -> RequestError:
         message = prompts.WRAPPED_GONE.format(server=self.name, reason=self._ended)
-        return RequestError(INTERNAL_ERROR, message)
-
-    def _silent(self, method: str, patience: float) -> RequestError:
-        message = prompts.WRAPPED_SILENT.format(
-            server=self.name, method=method, seconds=f"{patience:g}"
-        )
         return RequestError(INTERNAL_ERROR, message)
 
 

@@ -205,16 +205,13 @@ class Wrapper:
     # The session.
 
     async def _begin(self, params: Wire) -> Wire:
-        if self._welcome is None:
-            self._welcome = await self._welcomed(params)
-        return {"result": self._welcome}
-
-    async def _welcomed(self, params: Wire) -> Wire:
-        """Start the servers, and return their answers to ``initialize``, merged into one.
+        """Start the servers, unless they are, and return their answers to ``initialize``, merged into one.
 
         Raises:
             RequestError: None of the servers could be started.
         """
+        if self._welcome is not None:
+            return {"result": self._welcome}
         for upstream in self._started:
             self._connections.start_soon(upstream.run)
         patience = self.settings.start_patience
@@ -238,7 +235,8 @@ class Wrapper:
                 results.append(result)
         if not results:
             raise RequestError(INTERNAL_ERROR, " ".join(problems))
-        return _merged_welcome(results, [upstream.name for upstream in self.upstreams])
+        self._welcome = _merged_welcome(results, [upstream.name for upstream in self.upstreams])
+        return {"result": self._welcome}
 
     def _join(self, upstream: Upstream, result: Wire) -> None:
         """Add a server that has started, under a name that no other has; *result* is its answer to ``initialize``."""

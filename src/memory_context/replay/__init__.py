@@ -2,16 +2,10 @@
 
 For each model call of a recording, the prompt that a policy would have sent is built. Three things of it are counted: its
 tokens, what a provider would charge for it, and how many of the values that the recorded model used next are still in
-it. `measure` replays recordings through one `Policy`; `Comparing` replays them through several and compares the figures.
+it. `Comparing` replays recordings through several policies, and compares the figures.
 """
 
-from memory_context.replay.comparison import (
-    Comparing,
-    Comparison,
-    Result,
-    Results,
-    Row,
-)
+from memory_context.replay.comparison import Comparing, Result, Results
 from memory_context.replay.needed_and_visible_values import identifiers, needed_values, squash
 from memory_context.replay.policies_by_name import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay.prices import Price
@@ -21,12 +15,11 @@ from memory_context.replay.recording_files import (
     read_recordings,
     stream_recordings,
 )
-from memory_context.replay.replay_one_policy import Figures, measure
+from memory_context.replay.replay_one_policy import Figures
 from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [
     "Comparing",
-    "Comparison",
     "Figures",
     "Policy",
     "Price",
@@ -34,11 +27,9 @@ __all__ = [
     "Replayed",
     "Result",
     "Results",
-    "Row",
     "TokenMeter",
     "default_policies",
     "identifiers",
-    "measure",
     "needed_values",
     "parse_policy",
     "parse_recording",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from memory_context.replay.explained_run import (
     prompt_of_call,
     run_as_json,
 )
-from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.figure_definitions import EXPLANATIONS
 from memory_context.replay.formats.claude_code_sessions import NoMessagesError
 from memory_context.replay.html_report import page
 from memory_context.replay.policies_by_name import check_policy, default_policies, parse_policy
@@ -90,10 +90,9 @@ class ReplayOptions:
                 raise InvalidArgumentError(
                     f"there is no file {str(file)!r} to read recordings from"
                 )
-        if self.report:
-            self._check_report(self.report)
-
-    def _check_report(self, report: Path) -> None:
+        report = self.report
+        if not report:
+            return
         if report.is_dir() or not report.parent.is_dir():
             raise InvalidArgumentError(
                 f"the report cannot be written to {str(report)!r}: name a file in a folder that exists"
@@ -124,7 +123,7 @@ def run_replay(options: ReplayOptions) -> None:
 
 def explain(console: Console) -> None:
     """Print the definitions of the figures and of the policies."""
-    for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
+    for title, texts in EXPLANATIONS.items():
         console.print(title, style="bold underline")
         console.print(facts(texts))
         console.print()
@@ -197,28 +196,31 @@ def _replay_and_show(options: ReplayOptions, console: Console) -> None:
     damaged = list[str]()
     stopped: KeyboardInterrupt | InvalidArgumentError | None = None
     try:
-        _replay_files(options, comparing, damaged)
+        with asyncio.Runner() as runner, progress_bar() as progress:
+            runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
+            for file in options.files:
+                name = escape(plain(file.name).plain)
+                watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
+                for recording in _runs_in(file, options, damaged, watch):
+                    runner.run(comparing.add(recording))
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
+    if not stopped and not comparing.runs:
+        stopped = InvalidArgumentError("the files hold no run")
     # After Ctrl-C or at a damaged line, the runs so far are shown; before a damaged first line there are none.
     if comparing.runs or not isinstance(stopped, InvalidArgumentError):
-        _show(options, _summary(options, comparing, damaged, complete=stopped is None), console)
+        summary = Summary(
+            comparing.results(),
+            tuple(file.name for file in options.files),
+            comparing.meter.name,
+            options.threshold,
+            comparing.price,
+            complete=stopped is None,
+            damaged=tuple(damaged),
+        )
+        _show(options, summary, console)
     if stopped:
         raise stopped
-
-
-def _summary(
-    options: ReplayOptions, comparing: Comparing, damaged: Sequence[str], *, complete: bool
-) -> Summary:
-    return Summary(
-        comparing.results(),
-        tuple(file.name for file in options.files),
-        comparing.meter.name,
-        options.threshold,
-        comparing.price,
-        complete,
-        tuple(damaged),
-    )
 
 
 def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
@@ -234,32 +236,15 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
             console.print(plain(f"damaged, left out: {problem}", "bold"))
         if summary.results.runs:
             console.print()
-            console.print(report(summary.results.rows))
-            _show_worst(summary, console)
+            console.print(report(summary.results.policies))
+        worst = summary.results.worst
+        if worst and len(worst) < summary.results.runs:
+            console.print()
+            console.print("Worst runs; --run NAME shows one call by call", style="bold")
+            console.print(facts([(harmless(run.id), verdict(run)) for run in worst]))
     if options.report:
         try:
             with draft_of(options.report) as draft:
                 draft.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
             raise InvalidArgumentError(f"the report cannot be written: {error}") from error
-
-
-def _show_worst(summary: Summary, console: Console) -> None:
-    """Print which runs are worth a closer look, and how to show them."""
-    worst = summary.results.worst
-    if worst and len(worst) < summary.results.runs:
-        console.print()
-        console.print("Worst runs; --run NAME shows one call by call", style="bold")
-        console.print(facts([(harmless(run.id), verdict(run)) for run in worst]))
-
-
-def _replay_files(options: ReplayOptions, comparing: Comparing, damaged: list[str]) -> None:
-    with asyncio.Runner() as runner, progress_bar() as progress:
-        runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
-        for file in options.files:
-            name = escape(plain(file.name).plain)
-            watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
-            for recording in _runs_in(file, options, damaged, watch):
-                runner.run(comparing.add(recording))
-    if not comparing.runs:
-        raise InvalidArgumentError("the files hold no run")

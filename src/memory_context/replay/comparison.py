@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -14,77 +14,6 @@ from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording
 from memory_context.replay.replay_one_policy import Figures, replay, summed
 from memory_context.replay.token_meter import TokenMeter
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A policy's figures as shares, to be compared with those of other policies.
-
-    Attributes:
-        policy: Its name.
-        tokens: The tokens of its prompts, as a share of the unbounded context's.
-        cost: Its cost, as a share of the unbounded context's.
-        all_counted: The same, including the schemas of its tools.
-        peak_of_unbounded: The largest prompt of a run, as a share of the unbounded context's; the median over the runs.
-        peak_of_reference: The same, as a share of "reference only".
-        needed: How many values the model used that were only in earlier outputs; the same for every policy.
-        named: The share of them that were in its prompts, at least by their bare names.
-        visible: The share of them that were in its prompts together with neighbouring text.
-        lost: How many needed values could not be brought back.
-        trips: Calls that needed a value from behind a reference.
-        calls: Model calls; the same for every policy.
-    """
-
-    policy: str
-    tokens: float
-    cost: float
-    all_counted: float
-    peak_of_unbounded: float
-    peak_of_reference: float
-    needed: int
-    named: float
-    visible: float
-    lost: int
-    trips: int
-    calls: int
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Return the figures that are shares, in the order of a report's columns."""
-        return {
-            "tokens": self.tokens,
-            "cost": self.cost,
-            "all_counted": self.all_counted,
-            "peak": self.peak_of_unbounded,
-            "peak_of_reference": self.peak_of_reference,
-            "named": self.named,
-            "visible": self.visible,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The figures that others are compared with: those of the unbounded context, and of references without a preview."""
-
-    unbounded: Figures
-    reference: Figures
-
-    def row(self, policy: str, figures: Figures) -> Row:
-        """Return the figures of `policy` as shares."""
-        return Row(
-            policy,
-            tokens=_share(figures.tokens, self.unbounded.tokens),
-            cost=_share(figures.cost, self.unbounded.cost),
-            all_counted=_share(figures.all_counted, self.unbounded.all_counted),
-            peak_of_unbounded=_median_peak(figures, self.unbounded),
-            peak_of_reference=_median_peak(figures, self.reference),
-            needed=figures.needed,
-            named=_share(figures.named, figures.needed),
-            visible=_share(figures.visible, figures.needed),
-            lost=figures.lost,
-            trips=figures.trips,
-            calls=figures.calls,
-        )
 
 
 def _share(part: float, total: float) -> float:
@@ -107,15 +36,38 @@ class Result:
     """The result of one policy.
 
     Attributes:
-        row: Its figures as shares.
-        figures: Its absolute figures.
+        policy: Its name.
+        figures: Its figures.
+        unbounded: The figures of the unbounded context.
+        reference: The figures of "reference only".
         mean: For the first call of a run, the second, and so on: the mean tokens of its prompt, over the runs that have
             that call.
     """
 
-    row: Row
+    policy: str
     figures: Figures
-    mean: tuple[float, ...]
+    unbounded: Figures
+    reference: Figures
+    mean: tuple[float, ...] = ()
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Return the figures as shares, in the order of a report's columns.
+
+        Tokens, costs and peaks are shares of the unbounded context's, or of those of "reference only". `named` and
+        `visible` are shares of the values that the model used and that were only in earlier outputs.
+        """
+        ours = self.figures
+        full = self.unbounded
+        return {
+            "tokens": _share(ours.tokens, full.tokens),
+            "cost": _share(ours.cost, full.cost),
+            "all_counted": _share(ours.all_counted, full.all_counted),
+            "peak": _median_peak(ours, full),
+            "peak_of_reference": _median_peak(ours, self.reference),
+            "named": _share(ours.named, ours.needed),
+            "visible": _share(ours.visible, ours.needed),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +125,7 @@ class Results:
     @property
     def ours(self) -> Result | None:
         """Return the result of this library's first policy; None if there is none."""
-        return next((result for result in self.policies if is_ours(result.row.policy)), None)
-
-    @property
-    def rows(self) -> list[Row]:
-        """Return the figures as shares, a row for each policy."""
-        return [result.row for result in self.policies]
+        return next((result for result in self.policies if is_ours(result.policy)), None)
 
 
 @dataclass(slots=True)
@@ -186,19 +133,12 @@ class _Tally:
     """The figures of one policy so far: sums, and the peak of each run."""
 
     figures: Figures = field(default_factory=Figures)
-    tokens_by_call: list[int] = field(default_factory=list[int])
+    tokens_by_call: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, calls: Sequence[Figures]) -> None:
         """Add the figures of a run's model calls."""
         self.figures += summed(calls)
-        _add_by_call(self.tokens_by_call, [call.tokens for call in calls])
-
-
-def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
-    """Add each amount to the sum at the same index; `sums` is extended as needed."""
-    sums += [0] * (len(amounts) - len(sums))
-    for number, amount in enumerate(amounts):
-        sums[number] += amount
+        self.tokens_by_call.update({number: call.tokens for number, call in enumerate(calls)})
 
 
 @dataclass(slots=True, eq=False)
@@ -210,7 +150,7 @@ class Comparing:
     threshold: int = 500
     price: Price = field(default_factory=Price)
     runs: int = 0
-    _reached: list[int] = field(default_factory=list[int])
+    _reached: Counter[int] = field(default_factory=Counter[int])
     _tallies: dict[str, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _worst: list[ReplayedRun] = field(default_factory=list[ReplayedRun])
 
@@ -229,7 +169,7 @@ class Comparing:
             calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
 
         self.runs += 1
-        _add_by_call(self._reached, [1] * len(needs))
+        self._reached.update(range(len(needs)))
         for name, calls in calls_of.items():
             self._tallies[name].add(calls)
         ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
@@ -243,16 +183,16 @@ class Comparing:
     def results(self) -> Results:
         """Return the results of the runs so far."""
         unbounded, reference = (self._tallies[policy.name].figures for policy in self._bases())
-        comparison = Comparison(unbounded, reference)
         results = dict[str, Result]()
         for policy in self.policies:
             tally = self._tallies[policy.name]
-            sums = zip(tally.tokens_by_call, self._reached, strict=True)
-            means = tuple(tokens / runs for tokens, runs in sums)
-            row = comparison.row(policy.name, tally.figures)
-            results[policy.name] = Result(row, tally.figures, means)
+            sums = tally.tokens_by_call
+            means = tuple(sums[number] / runs for number, runs in self._reached.items())
+            results[policy.name] = Result(policy.name, tally.figures, unbounded, reference, means)
         policies = tuple(results.values())
-        return Results(policies, unbounded, self.runs, tuple(self._reached), tuple(self._worst))
+        return Results(
+            policies, unbounded, self.runs, tuple(self._reached.values()), tuple(self._worst)
+        )
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)

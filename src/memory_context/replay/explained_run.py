@@ -47,6 +47,15 @@ class CallOfRun:
         texts = (message.text for message in self.prompt)
         return list(dict.fromkeys(referenced_keys(*texts)))
 
+    @property
+    def out_of_sight(self) -> list[str]:
+        """Return the values that are out of sight, each with where it is."""
+        values = list[str]()
+        for value, key in self.missing:
+            place = f"behind {key}" if key else "lost"
+            values.append(f"{value} ({place})")
+        return values
+
 
 async def calls_of_run(
     recording: Recording, policy: Policy, meter: TokenMeter, price: Price
@@ -71,24 +80,14 @@ def lines_of_run(calls: Sequence[CallOfRun]) -> RenderableType:
         line = f"{call.unbounded:,} → {call.figures.tokens:,} tokens"
         if call.references:
             line += f", {len(call.references)} folded"
-        rows.append((str(number), line + _out_of_sight(call.missing)))
+        values = call.out_of_sight
+        shown = values[:NAMED]
+        if len(values) > NAMED:
+            shown.append(f"{len(values) - NAMED} more")
+        if shown:
+            line += f"; out of sight: {', '.join(shown)}"
+        rows.append((str(number), line))
     return facts(rows)
-
-
-def _out_of_sight(missing: Sequence[tuple[str, str | None]]) -> str:
-    if not missing:
-        return ""
-    shown = [_with_place(value, key) for value, key in missing[:NAMED]]
-    more = len(missing) - len(shown)
-    if more:
-        shown.append(f"{more} more")
-    return f"; out of sight: {', '.join(shown)}"
-
-
-def _with_place(value: str, key: str | None) -> str:
-    if key:
-        return f"{value} (behind {key})"
-    return f"{value} (lost)"
 
 
 def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[RenderableType]:
@@ -106,8 +105,7 @@ def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[Renderab
         yield plain(sent.role, "bold")
         yield quoted(sent.text)
     yield Text("Out of sight", "bold")
-    values = [_with_place(value, key) for value, key in call.missing]
-    yield quoted("\n".join(values) or "nothing that this call needed")
+    yield quoted("\n".join(call.out_of_sight) or "nothing that this call needed")
 
 
 def run_as_json(recording: Recording, policy: str, calls: Sequence[CallOfRun]) -> JsonObject:

@@ -17,7 +17,8 @@ def _terms(text: str) -> tuple[tuple[str, str], ...]:
 
 _PRICE = Price()
 
-DEFINITIONS = _terms(f"""
+EXPLANATIONS = {
+    "Definitions": _terms(f"""
 replay: For each model call of a recording, the prompt that a policy would have sent is built and measured. No model is
 called: the recorded answer is taken as the answer under every policy.
 
@@ -56,9 +57,8 @@ lost: Needed values that are neither visible nor behind a reference in the promp
 
 trips: Calls that need a value which is not visible but is behind a reference.
 
-""")
-
-POLICIES = _terms("""
+"""),
+    "Policies": _terms("""
 unbounded: AutoGen's UnboundedChatCompletionContext: everything, always.
 
 buffered: AutoGen's BufferedChatCompletionContext: the last `size` messages.
@@ -84,4 +84,6 @@ evict: The same, for outputs over 4 x `threshold` characters: deepagents' Filesy
 reference: A MemoryContext that leaves only the reference: no preview, no recall.
 
 memory: A MemoryContext with the given settings, and its defaults for the others.
-""")
+"""),
+}
+"""The terms of both lists, by its title."""

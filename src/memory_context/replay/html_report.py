@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from memory_context.display.escaped_html import Html, escaped, folded, joined, table, tag
 from memory_context.display.html_page import document
 from memory_context.display.line_charts import Mark, line_chart
-from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.figure_definitions import EXPLANATIONS
 from memory_context.replay.policies_by_name import is_ours
 from memory_context.replay.terminal_report import COLUMNS, cells
 from memory_context.replay.verdict_and_json import Summary, verdict
@@ -38,10 +38,11 @@ td:not(:first-child)::before{content:attr(data-of) " ";color:var(--soft);font-si
 
 def page(summary: Summary) -> str:
     """Return the report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
-    names = [row.policy for row in summary.results.rows]
+    names = [result.policy for result in summary.results.policies]
     marks = [Mark(number, name, is_ours(name)) for number, name in enumerate(names, 1)]
-    main = tag(
-        "main",
+    pairs = zip(marks, summary.results.policies, strict=True)
+    rows = [[_named(mark), *cells(result)[1:]] for mark, result in pairs]
+    parts = [
         tag("h1", "What would it have cost, what would have been in sight?"),
         tag("p", summary.conclusion(), cls="lead"),
         _chart(summary, marks),
@@ -49,17 +50,13 @@ def page(summary: Summary) -> str:
         tag("p", ", ".join(summary.files), cls="name"),
         tag("p", summary.headline(), cls="soft"),
         *(tag("p", f"damaged, left out: {problem}", cls="name") for problem in summary.damaged),
-        _table(summary, marks),
+        table(COLUMNS, rows, labels=True),
         *_worst(summary),
-        *_explanations(),
-    )
-    return document("memory-context replay", main, style=STYLE)
-
-
-def _table(summary: Summary, marks: Sequence[Mark]) -> Html:
-    pairs = zip(marks, summary.results.rows, strict=True)
-    rows = [[_named(mark), *cells(row)[1:]] for mark, row in pairs]
-    return table(COLUMNS, rows, labels=True)
+    ]
+    for title, texts in EXPLANATIONS.items():
+        terms = [joined(tag("dt", term), tag("dd", text)) for term, text in texts]
+        parts += [tag("h2", title), tag("dl", *terms)]
+    return document("memory-context replay", tag("main", *parts), style=STYLE)
 
 
 def _named(mark: Mark) -> Html:
@@ -103,12 +100,4 @@ def _worst(summary: Summary) -> list[Html]:
         parts.append(folded(f"{run.id}: {verdict(run)}", shown))
     look = "memory-context replay FILE --run NAME --call NUMBER"
     parts.append(tag("p", f"What a prompt looked like: {look}", cls="soft"))
-    return parts
-
-
-def _explanations() -> list[Html]:
-    parts = list[Html]()
-    for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
-        terms = [joined(tag("dt", term), tag("dd", text)) for term, text in texts]
-        parts += [tag("h2", title), tag("dl", *terms)]
     return parts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.conversation import ConversationSettings
@@ -15,7 +14,6 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.note_tools import told_arguments
-from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
 from memory_context.tools.tools_of_an_agent import verbs_on
 
 
@@ -57,14 +55,13 @@ class RememberingContext:
         """Return the schemas of the tools that every request carries, one per line."""
         memories = self._held.notes or self._manager
         offered = verbs_on(memories, queries=self.settings.fold.queries)
-        return "\n".join(_schema(verb, served) for verb, served in offered.items())
+        schemas = list[str]()
+        for verb, served in offered.items():
+            arguments = told_arguments(verb, served)
+            tool = {"name": verb.name, "description": verb.description, "parameters": arguments}
+            schemas.append(json.dumps(tool))
+        return "\n".join(schemas)
 
     async def close(self) -> None:
         """Close the store."""
         await off_loop(self._manager.close)
-
-
-def _schema(verb: Verb[Any], memories: CountsTokens) -> str:
-    arguments = told_arguments(verb, memories)
-    tool = {"name": verb.name, "description": verb.description, "parameters": arguments}
-    return json.dumps(tool)

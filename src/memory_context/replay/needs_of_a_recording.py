@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_context.conversation.message import Message
@@ -36,18 +36,15 @@ def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[
         if message.is_reply:
             arguments = [call.arguments for call in message.calls]
             reply = "\n".join([*message.texts.values(), *arguments])
-            values = needed_values(reply, outputs, others)
-            calls.append(tuple(_needed(value, outputs, meter) for value in values))
+            needed = list[NeededValue]()
+            for value in needed_values(reply, outputs, others):
+                holding = [output for output in outputs if value in output]
+                word = squash(value)
+                shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
+                needed.append(NeededValue(value, word, shown, meter.count(holding[-1])))
+            calls.append(tuple(needed))
         if message.is_result:
             outputs += message.texts.values()
         else:
             others += message.billed()
     return calls
-
-
-def _needed(value: str, outputs: Sequence[str], meter: TokenMeter) -> NeededValue:
-    """Return a value that a reply took from earlier *outputs*, with the passages that show it."""
-    holding = [output for output in outputs if value in output]
-    word = squash(value)
-    shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
-    return NeededValue(value, word, shown, meter.count(holding[-1]))

@@ -19,7 +19,7 @@ from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
-from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
+from memory_context.replay.compacting_contexts import compacted, summarized
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.shortening_contexts import (
     Ends,
@@ -238,18 +238,17 @@ def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Repl
 def _summarize(
     counter: TokenCounter, *, trigger: int = 8000, keep: int = 20, words: int = 400
 ) -> Replayed:
-    context = SummarizingContext(
-        counter,
-        check_whole("trigger", trigger, 1),
-        check_whole("keep", keep, 1),
-        check_whole("words", words),
-    )
-    return Replayed(context, spent=lambda: context.spent)
+    above = check_whole("trigger", trigger, 1)
+    kept = check_whole("keep", keep, 1)
+    spent = list[int]()
+    length = check_whole("words", words)
+    context = ShorteningContext(summarized, counter, above, kept, length, spent)
+    return Replayed(context, spent=lambda: sum(spent))
 
 
 def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
-    numbers = check_whole("tokens", tokens, 1), check_whole("keep", keep)
-    return Replayed(CompactingContext(counter, *numbers))
+    budget = check_whole("tokens", tokens, 1)
+    return Replayed(ShorteningContext(compacted, counter, budget, check_whole("keep", keep)))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:

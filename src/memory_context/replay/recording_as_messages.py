@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import cast
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import FunctionCall, Message
@@ -88,24 +87,16 @@ def _reply(recorded: Json) -> Message:
     text = text_of_content(recorded.get("content"), calls=True)
     # Next to an empty content, OpenAI has a field of its own for a refusal.
     text = text or text_of_content(recorded.get("refusal"))
-    calls = tuple(map(_call, _recorded_calls(recorded)))
+    recorded_calls = recorded.get("tool_calls")
+    single = recorded.get("function_call")
+    if not recorded_calls:
+        # OpenAI's older format has a single one; Anthropic's are among the parts of the content.
+        recorded_calls = [{"function": single}] if single else calls_in(recorded.get("content"))
+    calls = tuple(map(_call, recorded_calls))
     texts = {}
     if text or not calls:
         texts = {0: text}
     return Message("", "assistant", "assistant", texts, calls)
-
-
-def _recorded_calls(recorded: Json) -> list[Json]:
-    """Return the calls of a message.
-
-    OpenAI's older format has a single one under ``function_call``; Anthropic's are among the parts of the content.
-    """
-    if calls := recorded.get("tool_calls"):
-        return cast("list[Json]", calls)
-    single = recorded.get("function_call")
-    if single:
-        return [{"function": single}]
-    return calls_in(recorded.get("content"))
 
 
 def _call(recorded: Json) -> FunctionCall:

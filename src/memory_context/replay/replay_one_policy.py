@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from memory_context.model.reference import referenced_keys
 from memory_context.replay.needed_and_visible_values import shows
-from memory_context.replay.needs_of_a_recording import NeededValue, needs_by_call
+from memory_context.replay.needs_of_a_recording import NeededValue
 from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import Recording, together
@@ -94,25 +94,6 @@ class Sight:
     visible: Sequence[NeededValue]
     hidden: Sequence[NeededValue]
     behind: Mapping[str, str]
-
-
-async def measure(
-    recordings: Iterable[Recording],
-    policy: Policy,
-    meter: TokenMeter,
-    price: Price | None = None,
-) -> Figures:
-    """Return the figures of `policy`, summed over all model calls of `recordings`.
-
-    Adds every message of a recording to a fresh context of the policy, and asks for a prompt before each message of the
-    assistant.
-    """
-    total = Figures()
-    for recording in recordings:
-        needs = needs_by_call(recording.messages, meter)
-        calls = await replay(recording, needs, policy, meter, price or Price())
-        total += summed(calls)
-    return total
 
 
 def summed(calls: Sequence[Figures]) -> Figures:

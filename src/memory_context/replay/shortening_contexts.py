@@ -27,7 +27,8 @@ class ShorteningContext:
     """Keeps all messages, and shows what a rule leaves of them.
 
     Args:
-        rule: A function that takes all messages and *settings*, and returns the messages of the prompt.
+        rule: A function that takes the list of all messages and *settings*, and returns the messages of the prompt. What
+            it removes from the list stays removed.
         settings: The further arguments of the rule.
     """
 

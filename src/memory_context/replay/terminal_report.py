@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.table import Table
 
 from memory_context.display.terminal import table
-from memory_context.replay.comparison import Row
+from memory_context.replay.comparison import Result
 
 COLUMNS = (
     *("policy", "tokens", "cost", "+ tools", "peak", "of ref"),
@@ -15,16 +15,16 @@ COLUMNS = (
 )
 
 
-def report(rows: Iterable[Row]) -> Table:
-    """Return the rows as a table for a terminal of 100 columns or more."""
-    return table(COLUMNS, [cells(row) for row in rows])
+def report(results: Iterable[Result]) -> Table:
+    """Return the results as a table for a terminal of 100 columns or more."""
+    return table(COLUMNS, list(map(cells, results)))
 
 
-def cells(row: Row) -> list[str]:
-    """Return the figures of a row as they are shown, in the order of `COLUMNS`."""
+def cells(result: Result) -> list[str]:
+    """Return a policy's figures as they are shown, in the order of `COLUMNS`."""
     return [
-        row.policy,
-        *(f"{share:.3f}" for share in row.shares.values()),
-        f"{row.lost:,}",
-        f"{row.trips:,}",
+        result.policy,
+        *(f"{share:.3f}" for share in result.shares.values()),
+        f"{result.figures.lost:,}",
+        f"{result.figures.trips:,}",
     ]

@@ -126,10 +126,9 @@ def short(tokens: int) -> str:
 
 
 def _policy_json(result: Result) -> JsonObject:
-    row = result.row
     figures = result.figures
     return {
-        "policy": row.policy,
+        "policy": result.policy,
         "tokens": figures.tokens,
         "cost": round(figures.cost, 1),
         "all_counted": round(figures.all_counted, 1),
@@ -139,6 +138,6 @@ def _policy_json(result: Result) -> JsonObject:
         "lost": figures.lost,
         "trips": figures.trips,
         "seconds": round(figures.seconds, 3),
-        "share": {name: round(share, 6) for name, share in row.shares.items()},
+        "share": {name: round(share, 6) for name, share in result.shares.items()},
         "tokens_by_call": [round(tokens, 1) for tokens in result.mean],
     }

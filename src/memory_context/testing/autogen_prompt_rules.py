@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +12,9 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
+
+from memory_context.autogen.messages import neutral_of
+from memory_context.testing.rules_of_calls import call_errors
 
 _SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI accepts as a message's name
 _EXACT = (SystemMessage, UserMessage, AssistantMessage, FunctionExecutionResultMessage)
@@ -35,7 +37,9 @@ def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) ->
     Raises:
         PromptError: Rules are broken; the message names each of them and the place.
     """
-    errors = [*_message_errors(messages), *_call_errors(messages, open_calls=open_calls)]
+    errors = list(_message_errors(messages))
+    neutral = [part for place, one in enumerate(messages) for part in neutral_of(one, str(place))]
+    errors += call_errors(neutral, open_calls=open_calls)
     if errors:
         raise PromptError("; ".join(errors))
 
@@ -53,34 +57,3 @@ def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
         source = message.source if isinstance(message, UserMessage | AssistantMessage) else None
         if source is not None and not _SOURCE.fullmatch(source):
             yield f"message {index} has the illegal source {source!r}"
-
-
-def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
-    """Yield the errors between calls and results."""
-    unanswered: list[str] = []
-    for index, message in enumerate(messages):
-        if isinstance(message, FunctionExecutionResultMessage):
-            for result in message.content:
-                if result.call_id in unanswered:
-                    unanswered.remove(result.call_id)
-                else:
-                    yield f"message {index} answers {result.call_id!r}, which no call before it has"
-            continue
-        if unanswered and not open_calls:
-            yield f"message {index} comes before the results of {unanswered}"
-        unanswered = []
-        if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-            for call in message.content:
-                unanswered.append(call.id)
-                if not _is_json_object(call.arguments):
-                    where = f"message {index} calls {call.name}"
-                    yield f"{where} with arguments that are not a JSON object"
-    if unanswered and not open_calls:
-        yield f"no results of {unanswered}"
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False

@@ -31,6 +31,7 @@ from memory_context.testing.generated_turns import (
 from memory_context.testing.recorded_turns import recorded_scripts
 from memory_context.testing.reference_host import ReferenceHost
 from memory_context.testing.reproducible_keys import seeded_keys
+from memory_context.testing.rules_of_calls import call_errors
 from memory_context.testing.scripted_turns import ConversationHost, HostStart, ScriptedTurn
 
 OPTION = "--recordings"
@@ -134,7 +135,7 @@ async def _prompts(
             # Compacted messages name keys outside of references, so words that are stored keys count too.
             stored = {item.memory_key for item in store.list_all(Scope(USER))}
             for prompt in sent:
-                check_calls(prompt)
+                assert [] == list(call_errors(prompt))
                 assert not prompt[-1].is_ours, "the newest message is not the last one"
                 for message in prompt:
                     _number_keys(message.text, stored, numbers)
@@ -191,19 +192,6 @@ def check_stable(
         if is_rewritten or (notes_may_end and is_new_turn):
             continue
         assert earlier == later[: len(earlier)], f"prompt {number} changes what was seen"
-
-
-def check_calls(prompt: Sequence[Message]) -> None:
-    """Check what providers enforce: each call is followed directly by its result, before any other message."""
-    waiting = set[str]()
-    for message in prompt:
-        if message.answers is not None:
-            assert message.answers in waiting, f"{message.answers} answers no call before it"
-            waiting.remove(message.answers)
-        else:
-            assert not waiting, f"no results of {waiting}"
-            waiting = {call.id for call in message.calls}
-    assert not waiting, f"no results of {waiting}"
 
 
 def check_redeemable(keys: Iterable[str], store: MemoryStore) -> None:

@@ -57,7 +57,8 @@ class ReferenceHost:
             await self._take_in([message])
         prompts = list[list[Message]]()
         for reply in turn.replies:
-            prompts.append(await self._prompt())
+            prompts.append(await self._held.next_prompt())
+            self.rewrites.append(self.stats.compactions + self.stats.late_folds)
             calls = tuple(result.call for result in reply.results)
             words = {}
             if reply.text or not calls:
@@ -67,7 +68,11 @@ class ReferenceHost:
             if reply.results:
                 results = list(map(self._answer, reply.results))
                 await self._take_in(results)
-        self._end_run()
+        ended = self._notes
+        if ended.run_id is not None:
+            self._show(ScopedMemory(self._owner))
+            self._held.end_run()
+            self._held.conversation.fail_open.run(ended.end, "run")
         return prompts
 
     async def restart(self) -> None:
@@ -79,11 +84,6 @@ class ReferenceHost:
     async def close(self) -> None:
         """Do nothing: the store is the caller's."""
 
-    async def _prompt(self) -> list[Message]:
-        messages = await self._held.next_prompt()
-        self.rewrites.append(self.stats.compactions + self.stats.late_folds)
-        return messages
-
     async def _take_in(self, messages: list[Message]) -> None:
         """Append *messages* that came together, with new ids and their large texts folded."""
         named = [replace(one, id=new_message_id()) for one in messages]
@@ -94,11 +94,19 @@ class ReferenceHost:
         is_error = result.is_error
         call = result.call
         if text is None:
-            text, is_error = self._memory_tool(call.name, json.loads(call.arguments))
+            try:
+                text = self._memory_tool(call.name, json.loads(call.arguments))
+            except MemoryToolError as error:
+                text = str(error)
+                is_error = True
         return Message("", "tool", call.name, {0: text}, answers=call.id, is_error=is_error)
 
-    def _memory_tool(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return the answer of a memory tool, and whether it failed."""
+    def _memory_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return the answer of a memory tool.
+
+        Raises:
+            MemoryToolError: It failed.
+        """
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
         [verb] = [verb for verb in verbs if verb.name == name]
@@ -106,21 +114,9 @@ class ReferenceHost:
         if verb in NOTE_VERBS:
             memories = self._notes
         most = answer_limit(verb, fold.threshold, fold.page_budget)
-        try:
-            return verb.called(memories, arguments, most).text, False
-        except MemoryToolError as error:
-            return str(error), True
+        return verb.called(memories, arguments, most).text
 
     def _show(self, notes: ScopedMemory) -> None:
         """Let the agent see the notes of the tiers that are open in *notes*."""
         self._notes = notes
         self._held.open_notes(notes, shown=self._start.keeps_notes)
-
-    def _end_run(self) -> None:
-        """Remove the notes of the run from the store and from the prompt."""
-        ended = self._notes
-        if ended.run_id is None:
-            return
-        self._show(ScopedMemory(self._owner))
-        self._held.end_run()
-        self._held.conversation.fail_open.run(ended.end, "run")

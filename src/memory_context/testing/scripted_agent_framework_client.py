@@ -16,6 +16,8 @@ from agent_framework import (
 )
 from agent_framework import Message as FrameworkMessage
 
+from memory_context.testing.scripted_turns import next_reply
+
 FrameworkReply: TypeAlias = str | Sequence[Content]
 FrameworkStep: TypeAlias = FrameworkReply | Callable[[Sequence[FrameworkMessage]], FrameworkReply]
 
@@ -80,12 +82,6 @@ class ScriptedFrameworkClient(
     def _next_contents(
         self, messages: Sequence[FrameworkMessage], options: Mapping[str, Any]
     ) -> list[Content]:
-        if len(self.prompts) >= len(self.script):
-            raise RuntimeError(
-                f"the script has {len(self.script)} steps, and the model was asked once more"
-            )
-        step = self.script[len(self.prompts)]
-        self.prompts.append(list(messages))
         self.options.append(options)
-        reply = step(messages) if callable(step) else step
+        reply: FrameworkReply = next_reply(self.script, self.prompts, messages)
         return [Content.from_text(reply)] if isinstance(reply, str) else list(reply)

@@ -17,9 +17,8 @@ from autogen_core.models import (
 from pydantic import BaseModel
 
 from memory_context.exceptions import NotSerializableError
-from memory_context.testing.autogen_prompt_rules import (
-    check_prompt,
-)
+from memory_context.testing.autogen_prompt_rules import check_prompt
+from memory_context.testing.scripted_turns import next_reply
 from memory_context.text.tokens.counter import default_counter
 
 Reply: TypeAlias = str | list[FunctionCall]
@@ -59,13 +58,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     ) -> CreateResult:
         """Return the script's next reply."""
         check_prompt(messages)
-        if len(self.prompts) >= len(self.script):
-            raise RuntimeError(
-                f"the script has {len(self.script)} steps, and the model was asked once more"
-            )
-        step = self.script[len(self.prompts)]
-        self.prompts.append(list(messages))
-        reply = step(messages) if callable(step) else step
+        reply: Reply = next_reply(self.script, self.prompts, messages)
         usage = RequestUsage(prompt_tokens=self.count_tokens(messages), completion_tokens=0)
         self._usage.prompt_tokens += usage.prompt_tokens
         return CreateResult(

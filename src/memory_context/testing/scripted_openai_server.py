@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 
+from memory_context.replay.recording_as_messages import to_messages
+from memory_context.testing.rules_of_calls import call_errors
+
 Wire: TypeAlias = dict[str, Any]
 
 _NAME = re.compile(r"[^\s<|\\/>]+")
@@ -72,26 +75,13 @@ def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 
 
 def problem_of_messages(messages: Sequence[Wire]) -> str | None:
     """Return why OpenAI refuses *messages*; None if it takes them."""
-    waiting = set[str]()
     for index, message in enumerate(messages):
         here = f"messages[{index}]"
-        is_result = message["role"] == "tool"
-        call_id = message.get("tool_call_id")
-        calls = message.get("tool_calls") or ()
-        name = message.get("name") or "unnamed"
-        if is_result and call_id not in waiting:
-            return f"{here}: a 'tool' message must follow a message with its 'tool_calls'"
-        if waiting and not is_result:
-            return f"{here}: 'tool_calls' must be followed by results for {waiting}"
-        waiting.discard(str(call_id))
-        waiting.update(call["id"] for call in calls)
-        if message.get("content") is None and not calls:
+        if message.get("content") is None and not message.get("tool_calls"):
             return f"{here}: content is required"
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(message.get("name") or "unnamed"):
             return f"{here}.name does not match {_NAME.pattern}"
-    if waiting:
-        return f"'tool_calls' must be followed by results for {waiting}"
-    return None
+    return next(call_errors(to_messages(messages)), None)
 
 
 def problem_of_strict_tool(tool: Wire) -> str | None:

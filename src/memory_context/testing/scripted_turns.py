@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
@@ -15,6 +15,19 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.stores import MemoryStore
 
 _KEY_NUMBER = re.compile("«([0-9]+)»")
+
+
+def next_reply(script: Sequence[Any], prompts: list[Any], prompt: Sequence[Any]) -> Any:  # noqa: ANN401 - the host's
+    """Return the reply of a script to *prompt*, which is added to *prompts*.
+
+    Raises:
+        RuntimeError: The script has no further step.
+    """
+    if len(prompts) >= len(script):
+        raise RuntimeError(f"the script has {len(script)} steps, and the model was asked once more")
+    step = script[len(prompts)]
+    prompts.append(list(prompt))
+    return step(prompt) if callable(step) else step
 
 
 @dataclass(frozen=True, slots=True)

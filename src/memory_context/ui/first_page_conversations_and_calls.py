@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from memory_context.conversation.message import Message, from_lines
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
+from memory_context.display.decision_stats_and_package_tables import what_happened
 from memory_context.display.drawn_contents import content_of
 from memory_context.display.drawn_conversation import conversation, split_at_references
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, tag
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
-from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
+from memory_context.model.call_log_records import CallRecord, CallTotals, Decision
 from memory_context.model.reference import referenced_keys
 from memory_context.model.transcript import Transcript
 from memory_context.stores.sql.listings_and_totals_of_memories import ThreadSummary
@@ -159,36 +160,16 @@ def timeline(visit: Visit) -> Html:
 
 def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
     what = record.what
+    happened = what_happened(what, visit.keys)
     if isinstance(what, Decision):
-        return [when(what.at), "", "", "", _decision(visit, what)]
+        return [when(what.at), "", "", "", happened]
     return [
         visit.link(when(what.at), "call", id=thread, at=what.at.isoformat()),
         f"{what.tokens_sent:,}",
         f"{what.tokens_full:,}",
         _share(what.tokens_full, what.tokens_sent),
-        _changes(visit, what),
+        happened,
     ]
-
-
-def _changes(visit: Visit, call: ModelCall) -> Html:
-    """Draw what changed before a call: for each kind of change the keys."""
-    changes = call.changes()
-    if not changes:
-        return soft("nothing new")
-    lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in changes]
-    return joined(*lines)
-
-
-def _decision(visit: Visit, decision: Decision) -> Html:
-    """Draw which judge opened which memories, and why."""
-    keys = (*decision.opened, *decision.found)
-    opened = soft("nothing")
-    if keys:
-        opened = visit.keys(keys)
-    parts = [decision.judge, soft(" opened "), opened, f": {decision.why}"]
-    if decision.tokens:
-        parts.append(soft(f" · {decision.tokens:,} tokens"))
-    return joined(*parts)
 
 
 def one_call(visit: Visit) -> Html:
@@ -219,10 +200,10 @@ def one_call(visit: Visit) -> Html:
         f" · {call.messages:,} messages · {call.tokens_sent:,} tokens sent of {call.tokens_full:,} · ",
         _share(call.tokens_full, call.tokens_sent),
     )
-    prompt = _prompt_of(visit, thread, at, until)
-    messages = []
-    if prompt:
-        messages = from_lines(prompt)
+    recorded = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
+    # It is "" if prompts were not recorded.
+    prompt = next((one.prompt for one in recorded.model_calls), "")
+    messages = from_lines(prompt) if prompt else []
     known = set(referenced_keys(*_texts_of(messages)))
     previews = _previews(messages, known)
     parts = [
@@ -233,29 +214,18 @@ def one_call(visit: Visit) -> Html:
         *_texts(visit, "Compacted before it", call.compacted, previews),
     ]
     if decisions:
-        lines = [tag("div", _decision(visit, one)) for one in reversed(decisions)]
+        lines = [tag("div", what_happened(one, visit.keys)) for one in reversed(decisions)]
         parts += [tag("h2", "Decided before it"), *lines]
-    hidden = _behind_references(call, earlier)
+    folded_so_far = set[str]()
+    for one in models:
+        folded_so_far.update(one.folded, one.compacted)
+    hidden = sorted(folded_so_far.difference(call.recalled))
     if hidden:
         parts.append(tag("h2", "Behind references, out of sight"))
         parts.append(tag("p", visit.keys(hidden)))
     parts.append(tag("h2", "The prompt"))
     parts.append(_prompt(visit, prompt, messages, known))
     return joined(*parts)
-
-
-def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
-    """Return the prompt of a call as it was kept; "" if it was not recorded."""
-    records = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
-    return next((call.prompt for call in records.model_calls), "")
-
-
-def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:
-    """Return the keys of the texts that were folded up to this call and not brought back for it."""
-    hidden = set[str]()
-    for one in (call, *earlier):
-        hidden.update(one.folded, one.compacted)
-    return sorted(hidden.difference(call.recalled))
 
 
 def _texts_of(messages: Sequence[Message]) -> list[str]:

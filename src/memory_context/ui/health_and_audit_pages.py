@@ -28,16 +28,9 @@ def health(visit: Visit) -> Html:
         ("type", catalog.totals("memory_type", visit.user)),
         ("tier", catalog.totals("tier", visit.user)),
     ):
-        rows = list[list[str]]()
-        for one in totals:
-            rows.append(
-                [
-                    one.name,
-                    f"{one.memories:,}",
-                    f"{one.tokens:,}",
-                    when(one.newest),
-                ]
-            )
+        rows = [
+            [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
+        ]
         parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
     return joined(*parts)
 
@@ -51,17 +44,16 @@ def audit(visit: Visit) -> Html:
     head = tag("h1", "Audit trail")
     if not found:
         return joined(head, remark("no entries: the trail is kept where audit=True is set"))
-    rows = list[list[str]]()
-    for one in found[:ROWS]:
-        rows.append(
-            [
-                when(one.at),
-                one.action,
-                visit.key(one.memory_key),
-                one.agent_id or "",
-                one.thread_id or "",
-            ]
-        )
+    rows = [
+        [
+            when(one.at),
+            one.action,
+            visit.key(one.memory_key),
+            one.agent_id or "",
+            one.thread_id or "",
+        ]
+        for one in found[:ROWS]
+    ]
     links = list[Html]()
     if start:
         newer = max(start - ROWS, 0)

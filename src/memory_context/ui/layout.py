@@ -58,20 +58,16 @@ def page(visit: Visit, body: Html, title: str = "") -> str:
         current = {"aria-current": "page"} if name == BELOW.get(visit.page, visit.page) else {}
         links.append(tag("a", label, href=visit.address(name), **current))
     if len(visit.users) > 1:
-        links.append(_users(visit))
+        options = [option(name, visit.user) for name in visit.users]
+        users = tag("select", *options, name="user", **{"aria-label": "user"})
+        here = f"{visit.base}/{visit.page}"
+        links.append(tag("form", users, button("Show"), method="get", action=here))
     skip = tag("a", "to the page", href="#page", cls="skip")
     head = tag("header", tag("div", skip, *links))
     # The same class as in notebooks: the same functions draw the contents.
     main = tag("main", tag("div", body, cls="mc"), id="page")
     named = title or PAGES.get(visit.page, visit.page)
     return document(f"{named} · memory-context", head, main, style=DRAWN + STYLE)
-
-
-def _users(visit: Visit) -> Html:
-    """Draw a form to choose another user."""
-    options = [option(name, visit.user) for name in visit.users]
-    chosen = tag("select", *options, name="user", **{"aria-label": "user"})
-    return tag("form", chosen, button("Show"), method="get", action=f"{visit.base}/{visit.page}")
 
 
 def message(text: str) -> str:

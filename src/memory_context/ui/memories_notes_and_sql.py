@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from memory_context.display.decision_stats_and_package_tables import answer
-from memory_context.display.drawn_memories import memory, passage
+from memory_context.display.drawn_memories import hit, memory
 from memory_context.display.escaped_html import Html, folded, joined, sent_back, soft, tag
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -53,25 +53,34 @@ def found(visit: Visit) -> Html:
     """Draw a search form with facets, and below it the hits; without words, the newest memories page by page."""
     asked = {name: visit.word(name) for name in ("q", *FACETS)}
     form = _search_form(visit, asked)
-    filters = _filters(asked)
+    filters = search_filters(
+        made_by(asked["tool"]) if asked["tool"] else None,
+        types=asked["type"] or None,
+        tier=asked["tier"] or None,
+        category=asked["category"] or None,
+        tags=None,
+        thread=asked["thread"] or None,
+        since=_day(asked["since"]),
+        until=_day(asked["until"]),
+    )
     if asked["q"]:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
-        drawn = [_hit(visit, item) for item in hits] or [remark("nothing found")]
+        found_here = [hit(item, visit.key(item.memory_key), is_open=True) for item in hits]
+        drawn = found_here or [remark("nothing found")]
         return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
     total = visit.memory.memory_store.count(visit.memory.scope, filters)
     start = visit.number("from")
     entries = visit.catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
-    rows = list[list[str]]()
-    for one in entries:
-        rows.append(
-            [
-                visit.key(one.memory_key),
-                one.memory_type,
-                f"{one.token_count:,}",
-                when(one.created_at),
-                one.summary,
-            ]
-        )
+    rows = [
+        [
+            visit.key(one.memory_key),
+            one.memory_type,
+            f"{one.token_count:,}",
+            when(one.created_at),
+            one.summary,
+        ]
+        for one in entries
+    ]
     parts = [tag("h1", "Memories"), form]
     if rows:
         parts.append(listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)))
@@ -98,22 +107,6 @@ def _search_form(visit: Visit, asked: Mapping[str, str]) -> Html:
     )
 
 
-def _filters(asked: Mapping[str, str]) -> dict[str, Any]:
-    tool = None
-    if asked["tool"]:
-        tool = made_by(asked["tool"])
-    return search_filters(
-        tool,
-        types=asked["type"] or None,
-        tier=asked["tier"] or None,
-        category=asked["category"] or None,
-        tags=None,
-        thread=asked["thread"] or None,
-        since=_day(asked["since"]),
-        until=_day(asked["until"]),
-    )
-
-
 def _day(text: str) -> datetime | None:
     """Return the beginning of a day in local time, as UTC; None for an empty text.
 
@@ -126,18 +119,6 @@ def _day(text: str) -> datetime | None:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidArgumentError(f"{text!r:.80} is not a day such as 2026-01-31") from None
-
-
-def _hit(visit: Visit, item: MemoryItem) -> Html:
-    match = item.match
-    why = ""
-    if match and match.why:
-        why = soft(f" · found by {', '.join(match.why)}")
-    size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
-    head = joined(visit.key(item.memory_key), f" {item.summary} ", size, why)
-    if match and match.passage and not is_secret(item):
-        return folded(head, passage(match), is_open=True)
-    return tag("div", head)
 
 
 def one_memory(visit: Visit) -> Html:
@@ -230,17 +211,16 @@ def notes(visit: Visit) -> Html:
     if not tiers:
         parts.append(remark("no notes yet"))
     for tier, total in tiers.items():
-        rows = list[list[str]]()
-        for one in catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS):
-            rows.append(
-                [
-                    visit.key(one.memory_key),
-                    one.tier_id or "",
-                    when(one.created_at),
-                    when(one.expires_at),
-                    one.summary,
-                ]
-            )
+        rows = [
+            [
+                visit.key(one.memory_key),
+                one.tier_id or "",
+                when(one.created_at),
+                when(one.expires_at),
+                one.summary,
+            ]
+            for one in catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS)
+        ]
         parts.append(tag("h2", tier))
         parts.append(listing(("key", "of", "stored", "expires", "note"), rows))
         if total > len(rows):

@@ -41,28 +41,20 @@ def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
         message = members_of(line.get("message"))
         if line.get("type") not in _MESSAGE_TYPES or not message:
             continue
-        run = _name(line)
+        run = str(line.get("sessionId", ""))
+        if line.get("isSidechain"):
+            agent = line.get("agentId", "agent")
+            run = f"{run}/{agent}"
         if line.get("isCompactSummary"):
             compactions[run] += 1
         if run in compactions:
             run = f"{run}, compaction {compactions[run]}"
-        _append(runs.setdefault(run, []), message)
+        messages = runs.setdefault(run, [])
+        response = message.get("id")
+        if response is None or not messages or messages[-1].get("id") != response:
+            messages.append(message)
+        else:
+            # More parts of the same response.
+            parts = [*parts_of(messages[-1]), *parts_of(message)]
+            messages[-1] = {**message, "content": parts}
     yield from runs.items()
-
-
-def _name(line: Json) -> str:
-    session = str(line.get("sessionId", ""))
-    if line.get("isSidechain"):
-        agent = line.get("agentId", "agent")
-        return f"{session}/{agent}"
-    return session
-
-
-def _append(messages: list[Json], message: Json) -> None:
-    """Append *message*, or add its parts to the last message if both belong to one response."""
-    response = message.get("id")
-    if response is None or not messages or messages[-1].get("id") != response:
-        messages.append(message)
-        return
-    parts = [*parts_of(messages[-1]), *parts_of(message)]
-    messages[-1] = {**message, "content": parts}

@@ -99,7 +99,15 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
         return
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
         return
-    prompt, reply = _conventional(attributes) or _spread(attributes)
+    prompt = _parsed(attributes.get(_IN))
+    reply = _parsed(attributes.get(_OUT))
+    instructions = _parsed(attributes.get(_SYSTEM))
+    if prompt and instructions:
+        prompt = [{"role": "system", "content": instructions}, *prompt]
+    for asked, answered in _SPREAD:
+        if not prompt:
+            prompt = list(map(_message, _gathered(attributes, asked)))
+            reply = list(map(_message, _gathered(attributes, answered)))
     if not prompt or not reply:
         return
     # A conversation has many traces, so its id comes first.
@@ -130,28 +138,10 @@ def _value(written: Json) -> Any:  # noqa: ANN401 - of any kind
     return value
 
 
-def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:
-    if _IN not in attributes:
-        return None
-    prompt = _parsed(attributes[_IN])
-    if instructions := _parsed(attributes.get(_SYSTEM)):
-        prompt = [{"role": "system", "content": instructions}, *prompt]
-    return prompt, _parsed(attributes.get(_OUT))
-
-
 def _parsed(value: Any) -> list[Json]:  # noqa: ANN401 - JSON text, or its value
     if isinstance(value, str):
         value = json.loads(value)
     return cast("list[Json]", value or [])
-
-
-def _spread(attributes: Json) -> tuple[list[Json], list[Json]]:
-    for asked, answered in _SPREAD:
-        prompt = list(map(_message, _gathered(attributes, asked)))
-        if prompt:
-            reply = map(_message, _gathered(attributes, answered))
-            return prompt, list(reply)
-    return [], []
 
 
 def _gathered(attributes: Json, prefix: str) -> list[Any]:
@@ -197,7 +187,11 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
     prompt = _flat(inputs.get("messages"))
     if run["run_type"] not in _MODEL_RUNS or not prompt:
         return
-    reply = _reply_of_run(outputs)
+    # The reply is in LangChain's form, in OpenAI's, or a plain message.
+    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
+    reply = [_object(choice["message"]) for choice in choices] or _flat(outputs.get("messages"))
+    if not reply and "role" in outputs:
+        reply = [outputs]
     if not reply:
         return
     extra = _object(run.get("extra"))
@@ -205,17 +199,6 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
     trace = metadata.get("thread_id") or run.get("trace_id") or run.get("id") or ""
     started = run.get("start_time", "")
     yield TracedCall(str(trace), str(started), prompt, reply)
-
-
-def _reply_of_run(outputs: Json) -> list[Json]:
-    """Return the reply in a run's outputs, in LangChain's form, in OpenAI's, or as a plain message."""
-    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
-    if choices:
-        return [_object(choice["message"]) for choice in choices]
-    messages = _flat(outputs.get("messages"))
-    if not messages and "role" in outputs:
-        return [outputs]
-    return messages
 
 
 def _flat(value: object) -> list[Json]:

@@ -20,10 +20,15 @@ def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
     """Yield messages for items; the items that the model made in one response are joined to one message."""
     messages = map(_message, items)
     for role, group in groupby(messages, key=lambda one: one["role"]):
-        if role == "assistant":
-            yield _joined(list(group))
-        else:
+        if role != "assistant":
             yield from group
+            continue
+        contents = list[object]()
+        calls = list[object]()
+        for message in group:
+            contents += parts_of(message)
+            calls += message.get("tool_calls") or []
+        yield {"role": "assistant", "content": contents, "tool_calls": calls}
 
 
 def _message(item: Json) -> Json:
@@ -41,12 +46,3 @@ def _message(item: Json) -> Json:
     summary = item.get("summary") or ()
     whole = item.get("content") or ()
     return {"role": "assistant", "content": [*summary, *whole]}
-
-
-def _joined(messages: Sequence[Json]) -> Json:
-    contents = list[object]()
-    calls = list[object]()
-    for message in messages:
-        contents += parts_of(message)
-        calls += message.get("tool_calls") or []
-    return {"role": "assistant", "content": contents, "tool_calls": calls}

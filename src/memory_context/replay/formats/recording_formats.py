@@ -100,7 +100,11 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
             nothing = NoMessagesError(NO_MESSAGES)
             runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
         else:
-            runs = list(_runs_in_traces(pieces))
+            calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
+            for call in traced_calls(pieces):
+                prompt = _read_messages(call.prompt)
+                calls.append((call.trace, prompt, _read_messages([*call.prompt, *call.reply])))
+            runs = list(grown_runs(calls))
     except InvalidArgumentError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -113,14 +117,6 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     yield from (Recording(name, tuple(messages)) for name, messages in runs)
 
 
-def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
-    calls = [
-        (call.trace, _read_messages(call.prompt), _read_messages([*call.prompt, *call.reply]))
-        for call in traced_calls(pieces)
-    ]
-    return grown_runs(calls)
-
-
 def _recordings_of(document: object) -> Iterator[Recording]:
     runs = list(_runs_in(document, ""))
     if not runs:
@@ -129,7 +125,7 @@ def _recordings_of(document: object) -> Iterator[Recording]:
         yield Recording(name, tuple(_read_messages(messages)))
 
 
-def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
+def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:
     """Yield the lists of messages in `document`, each with the name of its run or agent."""
     if messages := elements_of(document):
         yield name, messages
@@ -138,7 +134,11 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     run_name = ids[0] if ids else name
     # Other lists in the object are ignored.
     if isinstance(run.get("messages"), list):
-        yield run_name, [*_instructions(run), *run["messages"]]
+        messages = run["messages"]
+        # An Anthropic request has its system message beside the others.
+        if run.get("system") and messages and "role" in members_of(messages[0]):
+            messages = [{"role": "system", "content": run["system"]}, *messages]
+        yield run_name, messages
         return
     for agent, state in members_of(run.get("agent_states")).items():
         yield from _runs_in(state, f"{name}/{agent}" if name else agent)
@@ -148,14 +148,6 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     for key in _WRAPPERS:
         if inner := members_of(run.get(key)):
             yield from _runs_in(inner, run_name)
-
-
-def _instructions(run: Json) -> list[object]:
-    """Return the system message of an Anthropic request, which is beside its messages; nothing for other runs."""
-    first = next(iter(run["messages"]), None)
-    if run.get("system") and "role" in members_of(first):
-        return [{"role": "system", "content": run["system"]}]
-    return []
 
 
 def _read_messages(values: Sequence[object]) -> Sequence[Message]:
@@ -187,7 +179,14 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
 def _chat_form(message: Json) -> Json:
     """Return a message in OpenAI's chat format, its parts under `content`; an item of the Responses API as it is."""
     if "role" not in message and not is_item(message):
-        return _openai_form(message)
+        fields = _fields(message)
+        kind = _kind(message)
+        return {
+            **fields,
+            "role": fields.get("role") if kind == "chat" else _ROLES[kind],
+            "tool_calls": _tool_calls(fields),
+            "function_call": (fields.get("additional_kwargs") or {}).get("function_call"),
+        }
     for name in ("parts", "contents"):
         if name in message and "content" not in message:
             return {**message, "content": message[name]}
@@ -213,31 +212,15 @@ def _kind(message: Json) -> str:
     return kind.removesuffix("MessageChunk").lower()
 
 
-def _openai_form(message: Json) -> Json:
-    """Return a message of LangChain's in OpenAI's chat format."""
-    fields = _fields(message)
-    kind = _kind(message)
-    return {
-        **fields,
-        "role": fields.get("role") if kind == "chat" else _ROLES[kind],
-        "tool_calls": _tool_calls(fields),
-        "function_call": _provider_fields(fields).get("function_call"),
-    }
-
-
 def _fields(message: Json) -> Json:
     """Return the fields of a message, which LangChain may put below ``data`` or ``kwargs``."""
     return members_of(message.get("data")) or members_of(message.get("kwargs")) or message
 
 
-def _provider_fields(fields: Json) -> Json:
-    return fields.get("additional_kwargs") or {}
-
-
 def _tool_calls(fields: Json) -> list[Json]:
     """Return the calls as the model wrote them, if that was kept; else as parsed."""
     # Arguments that are parsed and dumped again have other spaces, and so other tokens.
-    if written := _provider_fields(fields).get("tool_calls"):
+    if written := (fields.get("additional_kwargs") or {}).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
     return [

@@ -17,15 +17,6 @@ class _GrowingRun:
     prompt: list[Message]
     with_reply: Sequence[Message]
 
-    def is_continued_by(self, prompt: list[Message]) -> bool:
-        """Return whether *prompt* begins with the whole last prompt, and goes on with its reply."""
-        length = len(self.prompt)
-        # A reply must follow the earlier prompt; the same question asked again is another run. This is looked at
-        # first, because whole prompts are compared slowly.
-        if len(prompt) <= length or not prompt[length].is_reply:
-            return False
-        return prompt[:length] == self.prompt
-
 
 def grown_runs(
     calls: Iterable[tuple[str, Sequence[Message], Sequence[Message]]],
@@ -43,7 +34,11 @@ def grown_runs(
         # The ids number the messages of a call, so they differ between calls.
         asked = [replace(message, id="") for message in prompt]
         for run in reversed(runs):
-            if run.is_continued_by(asked):
+            length = len(run.prompt)
+            # A reply must follow the earlier prompt; the same question asked again is another run. This is looked at
+            # first, because whole prompts are compared slowly.
+            goes_on = len(asked) > length and asked[length].is_reply
+            if goes_on and asked[:length] == run.prompt:
                 run.prompt = asked
                 run.with_reply = with_reply
                 break
