@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, now
 from memory_context.stores.sql.index import fts5, keyword_index
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, records
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
     belongs,
@@ -97,8 +97,7 @@ def missing(connection: sa.Connection) -> list[str]:
     for table in metadata.sorted_tables:
         if table.name in existing:
             known = {index["name"] for index in inspector.get_indexes(table.name)}
-            of_table = {str(index.name) for index in table.indexes}
-            lacking += sorted(of_table - known)
+            lacking += sorted({str(index.name) for index in table.indexes} - known)
     return lacking
 
 
@@ -133,9 +132,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED)
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):
-        sampled = small.order_by(order).limit(SAMPLED // 2)
-        for row in connection.execute(sampled).all():
-            item = decode_row(connection, row)
+        for item in records(connection, small.order_by(order).limit(SAMPLED // 2)):
             if not _is_found(connection, item):
                 wrong[item.id] = item.memory_key
     return list(wrong.values())

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -59,7 +58,7 @@ class PutOptions(NamedTuple):
     replace: bool
     capacity: Capacity | None
     replaces: MemoryItem | None
-    quota: Quota | None = None
+    quota: Quota | None
 
 
 def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
@@ -141,16 +140,12 @@ def put_all(
             if not holder or not _locked(connection, holder):
                 raise changed(item.memory_key)
             held.append((holder, item))
-        to_index: dict[UUID, ChunkBatch | None] = {}
         for holder, item in held:
-            batch = batches[item.id]
-            _overwrite(connection, holder, item, batch)
-            to_index[holder.id] = batch
+            _overwrite(connection, holder, item, batches[item.id])
         new = [(item, batches[item.id]) for item in ordered if item.id in written]
         indexing.insert(connection, scope.user_id, new)
-    for item, batch in new:
-        to_index[item.id] = batch
-    return to_index
+    to_index = {holder.id: batches[item.id] for holder, item in held}
+    return to_index | {item.id: batch for item, batch in new}
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:
@@ -181,8 +176,7 @@ def _replace(
     statement = version.where(*within(options.scope), memories.c.id == read.id)
     # On PostgreSQL the row is locked; else two writers could both find it unchanged. FOR NO KEY
     # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
-    updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
-    if updated_at != read.updated_at:
+    if connection.scalar(statement.with_for_update(key_share=True)) != read.updated_at:
         raise changed(read.memory_key)
     if options.capacity:
         make_room(connection, item, options.capacity, read)
@@ -229,8 +223,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     same numbers.
     """
     row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
-    locked = connection.execute(row.with_for_update(key_share=True))
-    return locked.first() is not None
+    return connection.scalar(row.with_for_update(key_share=True)) is not None
 
 
 def _overwrite(

@@ -25,7 +25,7 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, format_of, records
 from memory_context.stores.sql.schema import (
     AnyRow,
     Conditions,
@@ -201,8 +201,7 @@ class Catalog:
             columns = RECORDS if hidden else _WITHOUT_CONTENTS
             where = matching(scope, filters, connection.dialect.name, hidden)
             ordered = columns.where(*where).order_by(*_ORDERS[sort])
-            page = ordered.limit(limit).offset(offset)
-            return [decode_row(connection, row) for row in connection.execute(page)]
+            return records(connection, ordered.limit(limit).offset(offset))
 
         return self._tables.read_tables(read)
 
@@ -306,9 +305,8 @@ class Catalog:
         key = memories.c.memory_key
         # Not LIKE, for which a key may hold wildcards, and which ignores case on SQLite.
         beginning = sa.func.substr(key, 1, len(start))
-        keys = sa.select(key).where(*within(scope), beginning == start)
-        sorted_keys = keys.order_by(key).limit(limit)
-        return [row.memory_key for row in rows_of(self._tables, sorted_keys)]
+        keys = sa.select(key).where(*within(scope), beginning == start).order_by(key)
+        return [row.memory_key for row in rows_of(self._tables, keys.limit(limit))]
 
     def _most_first(
         self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
@@ -316,8 +314,7 @@ class Catalog:
         """Return each value of *column* with its number of memories and their *sums*, the most frequent first."""
         name = memories.c[column]
         statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
-        grouped = statement.group_by(name)
-        return rows_of(self._tables, grouped.order_by(_COUNT.desc(), name))
+        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
 def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:

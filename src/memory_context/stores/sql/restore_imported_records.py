@@ -137,8 +137,7 @@ def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRec
     """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
     mine = MEMORY_IDS.filter_by(user_id=user_id)
-    stored = mine.where(memories.c.id.in_(ids))
-    return set(connection.execute(stored).scalars())
+    return set(connection.scalars(mine.where(memories.c.id.in_(ids))))
 
 
 def _deleted(
@@ -163,8 +162,7 @@ def _clash(connection: sa.Connection, item: MemoryItem) -> str:
 
 
 def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
-    held = MEMORY_IDS.filter_by(user_id=user_id, memory_key=key)
-    return connection.execute(held).scalar()
+    return connection.scalar(MEMORY_IDS.filter_by(user_id=user_id, memory_key=key))
 
 
 def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
@@ -173,8 +171,7 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     if identity is None:
         return None
     alike = sa.select(memories.c.memory_key).filter_by(user_id=item.user_id, identity=identity)
-    others = alike.where(memories.c.id != item.id)
-    return connection.execute(others).scalar()
+    return connection.scalar(alike.where(memories.c.id != item.id))
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
@@ -191,20 +188,13 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
 
 def conflict(item: MemoryItem, reason: str) -> Restored:
     """Return the outcome for a record that was not written, and why."""
-    of_item = Conflict(item.user_id, item.memory_key, reason, item.id)
-    return Restored(conflicts=(of_item,))
+    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
     """Return the fields in which two versions of a record differ, other than `_NOT_COMPARED`."""
-    different = list[str]()
-    for item_field in fields(MemoryItem):
-        name = item_field.name
-        if name in _NOT_COMPARED:
-            continue
-        if getattr(one, name) != getattr(other, name):
-            different.append(name)
-    return different
+    compared = [field.name for field in fields(MemoryItem) if field.name not in _NOT_COMPARED]
+    return [name for name in compared if getattr(one, name) != getattr(other, name)]
 
 
 def _restore_deletion(

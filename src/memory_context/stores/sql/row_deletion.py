@@ -26,7 +26,7 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
         key = memories.c.memory_key.collate("C")
         by_key = MEMORY_IDS.where(*where).order_by(key)
-        ids = connection.execute(by_key.with_for_update()).scalars().all()
+        ids = connection.scalars(by_key.with_for_update()).all()
         if not ids:
             return []
         # One array and not an IN, which would have a parameter for each of them.
@@ -48,9 +48,8 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     # foreign keys switched off.
     reads = sa.delete(access).filter_by(user_id=user_id)
     connection.execute(reads.where(access.c.memory_id.in_(doomed)))
-    rows = sa.delete(memories).where(*where)
-    deleted = connection.execute(rows.returning(memories.c.memory_key))
-    return list(deleted.scalars())
+    deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
+    return list(connection.scalars(deleted))
 
 
 def evict(connection: sa.Connection, where: Conditions) -> list[str]:
@@ -61,4 +60,4 @@ def evict(connection: sa.Connection, where: Conditions) -> list[str]:
     locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
     statement = sa.update(memories).where(*where, locked)
     evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
-    return list(connection.execute(evicted).scalars())
+    return list(connection.scalars(evicted))

@@ -111,6 +111,11 @@ def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
     return decoded_row(format_of(connection), row)
 
 
+def records(connection: sa.Connection, statement: sa.Executable) -> list[MemoryItem]:
+    """Return the records that *statement*, made from `RECORDS`, selects."""
+    return [decode_row(connection, row) for row in connection.execute(statement)]
+
+
 def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
     """Decode a row of `RECORDS`.
 

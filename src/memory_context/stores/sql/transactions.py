@@ -294,9 +294,8 @@ class Database:
             raise self._store_error(error) from _without_values(error)
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
-            message = f"the database cannot take this value: {error}"
             # Without its cause, which contains the value.
-            raise StoreError(message) from None
+            raise StoreError(f"the database cannot take this value: {error}") from None
         except Exception as error:
             # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
             engine = self._engine
@@ -363,7 +362,7 @@ class Database:
 
 
 def _may_write(connection: sa.Connection) -> bool:
-    return bool(connection.execute(_MAY_WRITE).scalar())
+    return bool(connection.scalar(_MAY_WRITE))
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row, records
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
     AnySelect,
@@ -104,14 +104,6 @@ def insert(
         keyword_index.add(connection, user_id, chunks)
 
 
-_PENDING_OF_USER = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
-
-
-def is_pending(connection: sa.Connection, user_id: str) -> bool:
-    """Return whether a memory of this user is not fully indexed."""
-    return connection.execute(_PENDING_OF_USER, {"user": user_id}).first() is not None
-
-
 class PendingMemory(NamedTuple):
     """A memory that is not fully indexed.
 
@@ -149,8 +141,8 @@ def unfinished(
     connection: sa.Connection, user_id: str, ids: Sequence[UUID]
 ) -> list[tuple[MemoryItem, ChunkStart]]:
     """Return the memories among *ids* that are still pending, each with the start of its next chunk."""
-    records = RECORDS.add_columns(pending.c.done)
-    statement = records.join(pending, belongs(pending)).where(*_pending_of(user_id, ids))
+    with_progress = RECORDS.add_columns(pending.c.done).join(pending, belongs(pending))
+    statement = with_progress.where(*_pending_of(user_id, ids))
     found: list[tuple[MemoryItem, ChunkStart]] = []
     for *record, done in connection.execute(statement).all():
         item = decode_row(connection, record)
@@ -190,8 +182,7 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
         by_key = texts.order_by(memories.c.memory_key.collate("C"))
         texts = by_key.with_for_update(read=True, key_share=True)
     changed = {row.id: row.updated_at for row in connection.execute(texts)}
-    progress = sa.select(pending.c.memory_id, pending.c.done)
-    mine = progress.where(*_pending_of(user_id, ids))
+    mine = sa.select(pending.c.memory_id, pending.c.done).where(*_pending_of(user_id, ids))
     # PostgreSQL skips a row that another process has locked, which is then about to index the same
     # batch.
     found = connection.execute(mine.with_for_update(skip_locked=True))
@@ -217,11 +208,8 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory with this id; None if there is none."""
-    record = RECORDS.where(*this_memory(user_id, memory_id))
-    row = connection.execute(record).one_or_none()
-    if row:
-        return decode_row(connection, row)
-    return None
+    found = records(connection, RECORDS.where(*this_memory(user_id, memory_id)))
+    return found[0] if found else None
 
 
 def remove(
@@ -235,7 +223,7 @@ def remove(
     # This comes before the user's row is locked: see `extend`.
     connection.execute(not_pending)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
-        for memory_id in connection.execute(doomed).scalars().all():
+        for memory_id in connection.scalars(doomed).all():
             while remove_batch(connection, user_id, memory_id):
                 pass
         connection.execute(not_pending)
@@ -271,8 +259,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
         start = ChunkStart(row.ordinal, row.start, row.line)
         chunks[row.id] = chunk_at(text, start, row.stop, card)
     keyword_index.remove(connection, user_id, chunks)
-    done = rows[-1].start
-    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=done)
+    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
     connection.execute(upsert(noted))
     return True
 
@@ -285,10 +272,8 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
     doomed = MEMORY_IDS.where(*where)
     if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
         return []
-    statement = sa.select(passages.c.memory_id).where(
-        _within(user_id, doomed), passages.c.ordinal == BATCH
-    )
-    return list(connection.execute(statement).scalars())
+    last_of_first_batch = sa.select(passages.c.memory_id).filter_by(ordinal=BATCH)
+    return list(connection.scalars(last_of_first_batch.where(_within(user_id, doomed))))
 
 
 def _within(user_id: str, doomed: AnySelect) -> Condition:

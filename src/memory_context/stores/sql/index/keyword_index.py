@@ -154,8 +154,7 @@ def add(
             row["names"] = owner.named(chunk.names)
             rows.append(row)
     _INDEXES[connection.dialect.name].add(connection, rows)
-    length = sum(row["length"] for row in rows)
-    count(connection, user_id, len(rows), length)
+    count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
 
 def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
@@ -163,8 +162,7 @@ def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
     statistics = statistics_of(connection, user_id)
     # If another process inserts the same user at this moment, its row is found in the second round.
     while not statistics:
-        insert = insert_into(owners).values(user_id=user_id)
-        connection.execute(insert.on_conflict_do_nothing())
+        connection.execute(insert_into(owners).values(user_id=user_id).on_conflict_do_nothing())
         statistics = statistics_of(connection, user_id)
     return statistics.owner
 
@@ -269,11 +267,9 @@ def term_hits(
         held[lexeme].update(dict.fromkeys(chunks, often))
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
-    places = sa.select(passages.c.id, passages.c.start, passages.c.stop)
-    mine = places.filter_by(user_id=user_id)
-    rows = connection.execute(mine.where(passages.c.id.in_(best)))
+    places = sa.select(passages.c.id, passages.c.start, passages.c.stop).filter_by(user_id=user_id)
+    rows = connection.execute(places.where(passages.c.id.in_(best)))
     spans = {chunk: span for chunk, *span in rows}
     in_index = [chunk for chunk in best if chunk in spans]
     found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in in_index]
-    here = hits.here | held.keys()
-    return replace(hits, here=here, places=found)
+    return replace(hits, here=hits.here | held.keys(), places=found)

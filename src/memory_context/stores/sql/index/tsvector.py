@@ -142,8 +142,7 @@ def _counted(
         names = " | ".join(map(quoted, owner.names_of(lexeme)))
         rows.append({"lexeme": lexeme, "names": names})
     values = {"user": user_id, "wanted": json.dumps(rows), "enough": enough + 1}
-    found = connection.execute(_FREQUENCIES, values)
-    return {lexeme: count for lexeme, count in found if count}
+    return {lexeme: count for lexeme, count in connection.execute(_FREQUENCIES, values) if count}
 
 
 def quoted(name: str) -> str:

@@ -173,26 +173,23 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
     user_id = sa.column("user_id", sa.Text)
     return [
         sa.table(setting.removeprefix(SETTING), memory_id, user_id)
-        for setting in connection.execute(noted).scalars()
+        for setting in connection.scalars(noted)
     ]
 
 
 def missing(
     connection: sa.Connection, table: sa.Table, user_id: str, memory_id: UUID
-) -> list[tuple[int, int, int]]:
+) -> Sequence[AnyRow]:
     """Return ordinal, start and stop of the chunks of a memory that have no vector of this model."""
     chunks = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop)
-    mine = chunks.filter_by(user_id=user_id, memory_id=memory_id)
-    lacking = mine.where(_lacks(connection, table))
-    rows = connection.execute(lacking.order_by(passages.c.ordinal))
-    return [(row.ordinal, row.start, row.stop) for row in rows]
+    mine = chunks.filter_by(user_id=user_id, memory_id=memory_id).order_by(passages.c.ordinal)
+    return connection.execute(mine.where(_lacks(connection, table))).all()
 
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories with chunks that have no vector of this model."""
-    mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id)
-    lacking = mine.where(_lacks(connection, table))
-    return list(connection.execute(lacking.distinct()).scalars())
+    mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id).distinct()
+    return list(connection.scalars(mine.where(_lacks(connection, table))))
 
 
 def _lacks(connection: sa.Connection, table: sa.Table) -> Condition:
@@ -284,19 +281,18 @@ def nearest(
         some = sa.tuple_(*columns).in_(chunks)
         for row in connection.execute(mine.where(some)):
             place_of[row.memory_id, row.ordinal] = (row.start, row.stop, row.line)
-    hits: list[ChunkHit] = []
-    for (memory_id, ordinal), similarity in similarities.items():
-        # A vector of a text that a caller chose may not belong to any chunk.
-        start, stop, line = place_of.get((memory_id, ordinal), (0, 0, 1))
-        hits.append(ChunkHit(memory_id, start, stop, line, similarity))
-    return hits
+    # A vector of a text that a caller chose may not belong to any chunk.
+    return [
+        ChunkHit(chunk[0], *place_of.get(chunk, (0, 0, 1)), similarity)
+        for chunk, similarity in similarities.items()
+    ]
 
 
 def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
     """Return how similar the user's chunks are to *vector* by chance, estimated from 1,000 of them."""
     chunks = count_rows(connection, table, user_id=user_id)
     vectors = sa.select(table.c.vector).filter_by(user_id=user_id)
-    sampled = list(connection.execute(vectors.limit(SAMPLE)).scalars())
+    sampled = list(connection.scalars(vectors.limit(SAMPLE)))
     if is_sqlite(connection):
         numpy = load_numpy()
         sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
@@ -323,8 +319,6 @@ def _compared(
         similarities = matrix @ query
     order = numpy.argsort(-similarities, kind="stable")
     best: list[int] = order[:limit].tolist()
-    nearest: Similarities = {}
-    for index in best:
-        row = rows[index]
-        nearest[row.memory_id, row.ordinal] = float(similarities[index])
-    return nearest
+    return {
+        (rows[index].memory_id, rows[index].ordinal): float(similarities[index]) for index in best
+    }
