@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory_context.exceptions import MemoryContextError
 from memory_context.memory.filters_from_keywords import ANY_STATE
@@ -40,8 +39,7 @@ class CheckStatus(StrEnum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One thing that was checked.
 
     Attributes:
@@ -63,8 +61,7 @@ def examined(store: str | None) -> Iterator[Check]:
     The database is only read: nothing is created, upgraded or indexed. Checks that an earlier
     problem makes impossible are left out.
     """
-    found = f"{__version__}, Python {platform.python_version()}"
-    yield Check("memory-context", found)
+    yield Check("memory-context", f"{__version__}, Python {platform.python_version()}")
     yield _token_counting()
     if store:
         yield from _database(store)

@@ -37,10 +37,9 @@ def search_filters(
     """
     check_arguments(filters=filters, types=types, tier=tier, category=category, tags=tags)
     lists = {"memory_type": types, "tier": tier, "tags": tags}
-    narrowed = dict[str, Any]()
-    for column, names in lists.items():
-        if names is not None:
-            narrowed[column] = as_list(names)
+    narrowed: dict[str, Any] = {
+        column: as_list(names) for column, names in lists.items() if names is not None
+    }
     if category is not None:
         narrowed["category"] = {"$under": category}
         if category.endswith("*"):

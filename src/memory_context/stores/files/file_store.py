@@ -222,15 +222,13 @@ class FileStore(ClosedAtExit):
             with self._lock:
                 folder = self._opened()
                 free: list[AnyRecord] = []
-                refused = Restored()
                 for record in batch:
                     if folder.holds_damaged(record):
-                        refused += conflict(record, "a damaged file stands in its place")
+                        total += conflict(record, "a damaged file stands in its place")
                     else:
                         free.append(record)
                 with self._written() as index:
                     total += index.restore(scope, free)
-                total += refused
         return total
 
     def forget_user(self, user_id: str) -> Receipt:

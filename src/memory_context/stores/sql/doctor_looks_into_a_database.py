@@ -140,8 +140,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     text = searchable(item)
-    first_chunk = text[: end_of_chunk(text, 0)]
-    lexemes = [*analyze(first_chunk).counts, *card_of(item)]
+    lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
     # A few lexemes, spread evenly over the list, because each of them is a query.
     step = max(len(lexemes) // LEXEMES_TRIED, 1)
     spread = lexemes[::step]

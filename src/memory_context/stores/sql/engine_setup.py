@@ -164,8 +164,7 @@ def _set_up_postgresql(connection: Connection[Any], _record: object = None) -> N
             f"the database has the encoding {encoding}, and memory-context needs UTF8: "
             "createdb --encoding UTF8 --template template0 NAME"
         )
-    style = connection.info.parameter_status("DateStyle") or "ISO"
-    if not style.startswith("ISO"):
+    if not (connection.info.parameter_status("DateStyle") or "ISO").startswith("ISO"):
         connection.execute("SET DateStyle TO ISO")
         connection.commit()
 
@@ -185,8 +184,7 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
         connect_args["factory"] = WatchedConnection
     engine = sa.create_engine(url, hide_parameters=True, connect_args=connect_args, **pool)
     if watched:
-        watch = FileWatch(str(url.database), _set_up_sqlite)
-        event.listen(engine, "do_connect", watch.connect)
+        event.listen(engine, "do_connect", FileWatch(str(url.database), _set_up_sqlite).connect)
     else:
         event.listen(engine, "connect", _set_up_sqlite)
     return engine

@@ -22,11 +22,10 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore_imported_records import (
-    insert_record,
     insert_records,
     twin_of,
 )
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
@@ -86,7 +85,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         KeyExistsError: The key, or the id, belongs to another memory.
     """
     # Insert first and look up later: in the other order, another process could insert in between.
-    while not insert_record(connection, item):
+    while not insert_records(connection, [item]):
         known = _by_identity(connection, item)
         if known:
             return _store_again(connection, known, item)
@@ -97,8 +96,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             if is_same(holder, item):
                 return _store_again(connection, holder, item)
             raise _key_exists(item)
-        is_visible = options.scope.sees(holder.tier, holder.tier_id)
-        if holder.id != item.id and not is_visible:
+        if holder.id != item.id and not options.scope.sees(holder.tier, holder.tier_id):
             raise _key_exists(item)
         if _locked(connection, holder):
             return _overwrite(connection, holder, item, options.batch)
@@ -212,7 +210,7 @@ def _first_record(
     connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
     for row in statement.rows(connection, {"user": user, "wanted": wanted}):
-        return decode_row(connection, row)
+        return decoded_row(format_of(connection), row)
     return None
 
 

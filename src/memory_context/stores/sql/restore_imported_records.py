@@ -35,11 +35,6 @@ _REMOVE_DELETION = Prepared(
 )
 
 
-def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Insert a record as `insert_records` does; return whether it was written."""
-    return item.id in insert_records(connection, [item])
-
-
 def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
     """Insert records with their reads, and remove earlier deletions of their keys; return the ids that were written.
 
@@ -177,9 +172,7 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     """Compare *item* with the stored record of the same id."""
     old = indexing.item_by_id(connection, item.user_id, item.id)
-    differing = ["id"]
-    if old:
-        differing = differences(old, item)
+    differing = differences(old, item) if old else ["id"]
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"

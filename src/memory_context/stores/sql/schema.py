@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from memory_context.model.item import with_zone
 from memory_context.stores.sql.column_types import (
     NumberedKey,
     count,
@@ -225,8 +226,7 @@ version = sa.Table(
 
 def belongs(table: sa.FromClause) -> Condition:
     """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
-    is_same_user = table.c.user_id == memories.c.user_id
-    return is_same_user & (table.c.memory_id == memories.c.id)
+    return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
 def this_memory(user_id: str, memory_id: UUID) -> tuple[Condition, ...]:
@@ -242,11 +242,15 @@ def narrowed(table: sa.FromClause, **values: object) -> list[Condition]:
 def in_period(
     moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
 ) -> list[Condition]:
-    """Match times from *since* on and before *until*; None sets no bound."""
+    """Match times from *since* on and before *until*; None sets no bound.
+
+    Raises:
+        InvalidArgumentError: A bound is not a datetime, or has no time zone.
+    """
     bounds: list[Condition] = []
-    if since is not None:
+    if with_zone(since, "a moment"):
         bounds.append(moment >= since)
-    if until is not None:
+    if with_zone(until, "a moment"):
         bounds.append(moment < until)
     return bounds
 

@@ -99,8 +99,7 @@ def matching(
         InvalidFilterError: There is no such column or operator, the column cannot hold the value, or the column is
             *hidden* by the store's codec.
     """
-    of_filters = _conditions_of(filters or {}, dialect, hidden)
-    return [*within(scope), *of_filters]
+    return [*within(scope), *_conditions_of(filters or {}, dialect, hidden)]
 
 
 def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
@@ -172,14 +171,12 @@ class ScopeShape(NamedTuple):
         return [*conditions, sa.or_(*in_sight)]
 
 
-def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
+def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, str]]:
     """Return the shape of *scope*, and the values to execute its conditions with."""
     check_arguments(scope=scope)
     narrowed = scope.narrowed()
     columns = tuple(narrowed)
-    values: dict[str, Any] = {}
-    for name, value in narrowed.items():
-        values[f"scope_{name}"] = value
+    values = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
         return ScopeShape(columns, None), values
     for number, (tier, tier_id) in enumerate(sorted(scope.places)):
@@ -205,9 +202,7 @@ class FilterShape:
         numbers = count()
 
         def placeholder(value: object) -> sa.BindParameter[Any]:
-            kind = None
-            if isinstance(value, str):
-                kind = sa.Text()
+            kind = sa.Text() if isinstance(value, str) else None
             return sa.bindparam(f"value_{next(numbers)}", type_=kind)
 
         bound: Filters = _with_leaves(self.filters, placeholder)
@@ -236,8 +231,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
         has_zone = getattr(value, "tzinfo", None) is not None
         return value.__class__, is_valid, has_zone
 
-    kinds = _with_leaves(filters, kind_of)
-    return FilterShape(repr(kinds), filters), values
+    return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
 
 
 def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
@@ -326,10 +320,9 @@ def counted_column(name: str) -> sa.Column[Any]:
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
-        conditions: list[Condition] = [sa.true()]  # without operators everything matches
-        for name, value in cast("Mapping[object, object]", wanted).items():
-            conditions.append(_compared(column, name, value, dialect))
-        return sa.and_(*conditions)
+        operators = cast("Mapping[object, object]", wanted).items()
+        compared = [_compared(column, name, value, dialect) for name, value in operators]
+        return sa.and_(sa.true(), *compared)  # without operators everything matches
     if isinstance(wanted, _LISTS):
         return _one_of(column, cast("Iterable[object]", wanted), dialect)
     return column == _checked(column, wanted)
@@ -361,20 +354,13 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
-        conditions: list[Condition] = [sa.true()]
-        for name, limits in cast("Mapping[object, object]", fields).items():
-            conditions.append(may_match(name, limits, dialect))
-        return sa.and_(*conditions)
+        limits = cast("Mapping[object, object]", fields).items()
+        return sa.and_(sa.true(), *(may_match(name, limit, dialect) for name, limit in limits))
     if list(operators) != ["$contains"]:
         raise InvalidFilterError(
             f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         )
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
-
-
-def _is_text(value: object) -> bool:
-    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
-    return isinstance(value, str | sa.BindParameter)
 
 
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
@@ -383,7 +369,9 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    are_texts = _is_text(value) and isinstance(column.type, sa.Text)
+    # A bound parameter was checked when it was a value.
+    is_text = isinstance(value, str | sa.BindParameter)
+    are_texts = is_text and isinstance(column.type, sa.Text)
     if takes and not are_texts:
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
@@ -439,11 +427,8 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
         )
     if not words:
         return sa.false()
-    each = sa.func.jsonb_array_elements_text
-    if dialect == "sqlite":
-        each = sa.func.json_each
-    tag = sa.column("value", sa.Text)
-    elements = each(memories.c.tags).table_valued(tag)
+    each = sa.func.json_each if dialect == "sqlite" else sa.func.jsonb_array_elements_text
+    elements = each(memories.c.tags).table_valued(sa.column("value", sa.Text))
     value = elements.c.value
     return sa.exists(sa.select(value).where(value.in_(words)))
 

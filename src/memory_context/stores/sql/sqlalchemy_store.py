@@ -481,7 +481,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
         """See `CallKeeper.call_totals`."""
-        return self.call_log.totals(CallFilter(Scope(user_id).user_id, thread_id))
+        return self.call_log.totals(Scope(user_id).user_id, thread_id)
 
     def callers(self) -> list[str]:
         """See `CallKeeper.callers`."""

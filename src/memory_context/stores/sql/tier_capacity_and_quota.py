@@ -83,8 +83,7 @@ def _lock(connection: sa.Connection, *names: str) -> None:
 
     PostgreSQL's locks are numbers, so the names are hashed.
     """
-    name = sa.literal("\n".join(names))
-    advisory_lock(connection, sa.func.hashtextextended(name, _SEED))
+    advisory_lock(connection, sa.func.hashtextextended(sa.literal("\n".join(names)), _SEED))
 
 
 def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) -> tuple[int, int]:

@@ -29,8 +29,7 @@ def setting(connection: sa.Connection, name: str) -> str | None:
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
     """Store the database's setting *name*, replacing its previous value."""
-    noted = insert_into(settings).values(name=name, value=value)
-    connection.execute(upsert(noted))
+    connection.execute(upsert(insert_into(settings).values(name=name, value=value)))
 
 
 def upsert(inserted: Insert, **changes: object) -> Insert:

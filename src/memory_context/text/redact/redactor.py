@@ -111,11 +111,9 @@ class Redactor:
         self._own = {kind: own_finder(kind, own, KINDS) for kind, own in (patterns or {}).items()}
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
-        kinds = [kind for kind in KINDS if kind not in left_out]
-        self.kinds = (*kinds, *self._own)
+        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *self._own)
         # Of overlapping secrets, the kind with the lowest rank is shown: the user's own kinds come first.
-        in_order = (*self._own, *KINDS)
-        self._ranks = {kind: rank for rank, kind in enumerate(in_order)}
+        self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
 
     def redact(self, text: str) -> Redacted:
         """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and repeating it changes nothing.
@@ -182,9 +180,7 @@ class Redactor:
         if not found:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
-        if self._own:
-            return whole_json_values(outside, text)
-        return outside
+        return whole_json_values(outside, text) if self._own else outside
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
         # One byte for each character, so that offsets are the same in both.

@@ -76,12 +76,11 @@ class EmbeddingWorker:
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        return self._with_table(vector)
+        return self._table_for(vector), vector
 
-    def _with_table(self, vector: Vector) -> tuple[sa.Table, Vector]:
-        """Return the table for the model's vectors of this length, and *vector*."""
-        table = vector_index.table_of(self._model, len(vector), self._database.dialect)
-        return table, vector
+    def _table_for(self, vector: Vector) -> sa.Table:
+        """Return the table for the model's vectors of this length."""
+        return vector_index.table_of(self._model, len(vector), self._database.dialect)
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
@@ -136,14 +135,6 @@ class EmbeddingWorker:
 
         self._database.write(keep)
 
-    def embed_missing(self, user_id: str) -> None:
-        """Make all vectors that a user's memories lack, until the store is closed."""
-        table = self._own_table()
-        for memory_id in self._database.read(vector_index.incomplete, table, user_id):
-            if self._closing:
-                return
-            self.embed(user_id, memory_id)
-
     def wake(self, user_id: str) -> None:
         """Let a thread make a user's missing vectors. It ends when there are none left."""
         with self._lock:
@@ -167,9 +158,14 @@ class EmbeddingWorker:
             thread.join(EXIT_SECONDS)
 
     def _work(self) -> None:
+        """Make all vectors that the memories of the waiting users lack, until the store is closed."""
         while user_id := self._next_user():
             try:
-                self.embed_missing(user_id)
+                table = self._own_table()
+                for memory_id in self._database.read(vector_index.incomplete, table, user_id):
+                    if self._closing:
+                        break
+                    self.embed(user_id, memory_id)
             except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
                 events.VECTORS_FAILED.log(error)
 
@@ -188,7 +184,8 @@ class EmbeddingWorker:
         """
         with self._embedding:
             if self._table is None:
-                table, vector = self._with_table(self._model.query(PROBE))
+                vector = self._model.query(PROBE)
+                table = self._table_for(vector)
                 self._database.write(vector_index.ensure, table, len(vector))
                 self._table = table
             return self._table

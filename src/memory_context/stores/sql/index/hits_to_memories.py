@@ -19,6 +19,7 @@ from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, records
 from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
+from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.text.index.analyzer import held_by, words_found_by
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
@@ -63,8 +64,7 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
         hits = _hits_under_conditions(connection, request)
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
-        was_reduced = request.terms < len(request.wanted)
-        if was_reduced and len(hits) < request.limit:
+        if request.terms < len(request.wanted) and len(hits) < request.limit:
             hits = _hits_under_conditions(connection, request._replace(terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
@@ -80,9 +80,10 @@ def _hits_under_conditions(
 ) -> dict[UUID, ChunkHit]:
     """Return the best chunks of the memories that meet the conditions.
 
-    If ranking all memories is cheap, it is tried first, and the conditions are checked afterwards.
+    On SQLite it is much cheaper to rank all chunks of a user by keywords than a part of them. So that is tried first
+    there, and the conditions are checked afterwards.
     """
-    if request.vector is None and keyword_index.ranks_all_cheaply(connection):
+    if request.vector is None and is_sqlite(connection):
         hits = _hits(connection, request, None)
         allowed = set(connection.scalars(_restricted(MEMORY_IDS, hits, request)))
         are_enough = len(allowed) >= request.limit

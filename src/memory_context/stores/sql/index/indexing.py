@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, records
+from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, format_of, records
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
     AnySelect,
@@ -25,7 +25,6 @@ from memory_context.stores.sql.schema import (
     belongs,
     count_rows,
     memories,
-    narrowed,
     passages,
     pending,
     this_memory,
@@ -89,7 +88,7 @@ def insert(
 
     It locks the user's row (see `keyword_index.count`), so call it last in a transaction.
     """
-    if not keyword_index.is_kept(connection):
+    if format_of(connection).codec.index == "none":
         return
     to_do_later: list[dict[str, Any]] = []
     chunks: list[tuple[UUID, Sequence[Chunk]]] = []
@@ -121,20 +120,26 @@ class PendingMemory(NamedTuple):
     work: int
 
 
+# Callers that put records of their own may not have counted the characters.
+_PENDING = """
+SELECT user_id, memory_id, size, CASE WHEN is_text THEN size - done ELSE 1 END AS work
+FROM (
+    SELECT p.user_id, p.memory_id, p.done, m.created_at, m.content_bytes IS NULL AS is_text,
+        CASE WHEN m.char_count > 0 THEN m.char_count ELSE m.byte_count END AS size
+    FROM agent_memory_pending AS p JOIN agent_memories AS m ON m.user_id = p.user_id AND m.id = p.memory_id {where}
+) AS waiting
+ORDER BY created_at DESC
+"""
+_PENDING_OF_ALL, _PENDING_OF_USER = (
+    sa.text(_PENDING.format(where=where)).columns(memory_id=sa.Uuid())
+    for where in ("", "WHERE p.user_id = :user")
+)
+
+
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
-    # Callers that put records of their own may not have counted the characters.
-    is_counted = memories.c.char_count > 0
-    size = sa.case((is_counted, memories.c.char_count), else_=memories.c.byte_count)
-    is_text = memories.c.content_bytes.is_(None)
-    work = sa.case((is_text, size - pending.c.done), else_=1)
-    statement = (
-        sa.select(pending.c.user_id, pending.c.memory_id, size, work)
-        .join(memories, belongs(pending))
-        .where(*narrowed(pending, user_id=user_id))
-        .order_by(memories.c.created_at.desc())
-    )
-    return [PendingMemory(*row) for row in connection.execute(statement)]
+    statement = _PENDING_OF_ALL if user_id is None else _PENDING_OF_USER
+    return [PendingMemory(*row) for row in connection.execute(statement, {"user": user_id})]
 
 
 def unfinished(
@@ -145,7 +150,7 @@ def unfinished(
     statement = with_progress.where(*_pending_of(user_id, ids))
     found: list[tuple[MemoryItem, ChunkStart]] = []
     for *record, done in connection.execute(statement).all():
-        item = decode_row(connection, record)
+        item = decoded_row(format_of(connection), record)
         ordinal = 0
         if done:
             ordinal = count_rows(connection, passages, user_id=user_id, memory_id=item.id)
@@ -190,9 +195,8 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     due: list[ChunkBatch] = []
     for batch in next_ones:
         memory = batch.memory
-        is_next = done.get(memory.id) == batch.start
         # Not a batch of a text that was replaced since it was read.
-        if is_next and changed.get(memory.id) == memory.updated_at:
+        if done.get(memory.id) == batch.start and changed.get(memory.id) == memory.updated_at:
             due.append(batch)
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]

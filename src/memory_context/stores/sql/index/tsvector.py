@@ -113,8 +113,7 @@ def values_of(
             {lexeme: [count] for lexeme, count in found.items()}, terms
         )
     for term, lexeme in enumerate(wanted):
-        names = statistics.owner.names_of(lexeme)
-        for name, (_, often) in zip(names, bm25.STEPS, strict=True):
+        for name, (_, often) in zip(statistics.owner.names_of(lexeme), bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
     return {
         "user": user_id,

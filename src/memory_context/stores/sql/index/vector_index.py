@@ -267,8 +267,7 @@ def nearest(
         # and filter them afterwards, which may leave too few of this user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        distance_to = getattr(table.c.vector, measure.distance)
-        separation = distance_to(query).label("apart")
+        separation = getattr(table.c.vector, measure.distance)(query).label("apart")
         nearest_first = mine.add_columns(separation).order_by(separation)
         similarities = {}
         for memory_id, ordinal, apart in connection.execute(nearest_first.limit(limit)):
@@ -278,8 +277,7 @@ def nearest(
     mine = places.filter_by(user_id=user_id)
     place_of: dict[tuple[UUID, int], tuple[int, int, int]] = {}
     for chunks in slices_of(list(similarities), ASKED_TOGETHER):
-        some = sa.tuple_(*columns).in_(chunks)
-        for row in connection.execute(mine.where(some)):
+        for row in connection.execute(mine.where(sa.tuple_(*columns).in_(chunks))):
             place_of[row.memory_id, row.ordinal] = (row.start, row.stop, row.line)
     # A vector of a text that a caller chose may not belong to any chunk.
     return [
@@ -309,8 +307,7 @@ def _compared(
         return {}
     numpy = load_numpy()
     # One array over the joined bytes is faster than an array for each row.
-    data = b"".join(row.vector for row in rows)
-    numbers = numpy.frombuffer(data, dtype=numpy.float32)
+    numbers = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32)
     matrix = numbers.reshape(len(rows), -1)
     if distance == "l2":
         deltas = matrix - query
