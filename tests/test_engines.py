@@ -37,7 +37,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.memory.doctor_checks_and_advice import CheckStatus, examined
+from memory_context.memory.doctor_checks_and_advice import examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
@@ -446,7 +446,7 @@ def test_file_that_can_only_be_read() -> None:
             with pytest.raises(StoreError, match="readonly database"):
                 manager.store("more")
             [check] = [one for one in examined(url) if one.name == "database"]
-            assert (CheckStatus.WARNING, True) == (check.status, "read-only" in check.found)
+            assert ("warning", True) == (check.status, "read-only" in check.found)
 
 
 def _age(url: str, statement: str) -> None:

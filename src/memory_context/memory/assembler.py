@@ -26,7 +26,6 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
-from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.scope import DETAIL, Scope
@@ -214,11 +213,11 @@ class ContextAssembler:
             InvalidArgumentError: An allocation without a part above 0.
             StoreError: The store failed.
         """
-        recorded: Filters = {"memory_type": ASSEMBLY, "is_active": False}
+        recorded = {"memory_type": ASSEMBLY, "is_active": False}
         items = self.memories.memory_store.query(
             self._history, recorded, limit=limit, order_by=NEWEST
         )
-        records: list[JsonObject] = [json.loads(item.text) for item in items]
+        records = [json.loads(item.text) for item in items]
         if not allocation:
             allocation = dict(records[0]["allocation"] if records else DEFAULT_ALLOCATION)
         history = [RecordedAssembly.from_record(record) for record in records]

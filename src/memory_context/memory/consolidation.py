@@ -264,8 +264,8 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
     by_key = {note.memory_key: note for note in notes}
     finished = list[str]()
     for note in notes:
-        keys: list[str] = note.content_metadata.get(FROM, [])
-        hashes: list[str] = note.content_metadata.get(HASHES, [])
+        keys = note.content_metadata.get(FROM, [])
+        hashes = note.content_metadata.get(HASHES, [])
         for key, content_hash in zip(keys, hashes, strict=False):
             source = by_key.get(key)
             if not source or (source.tier_id, source.content_hash) != (note.tier_id, content_hash):

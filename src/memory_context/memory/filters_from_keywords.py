@@ -11,7 +11,7 @@ from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
-ANY_STATE: Filters = {"is_active": [True, False]}
+ANY_STATE = {"is_active": [True, False]}
 # The last character of Unicode: whatever begins with a text sorts below the text followed by this.
 LAST_CHARACTER = "\U0010ffff"
 

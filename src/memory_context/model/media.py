@@ -12,7 +12,7 @@ BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256
 SHORTEST_LINE = 60
 # The first bytes of formats, from https://mimesniff.spec.whatwg.org and the formats themselves.
-_SIGNATURES: Final = (
+_SIGNATURES = (
     (rb"RIFF.{4}WEBP", "image/webp"),
     (rb"RIFF.{4}WAVE", "audio/wav"),
     (rb".{4}ftyp", "video/mp4"),
@@ -35,7 +35,7 @@ _DATA_URL = re.compile(
     r"\s*data:(?P<type>[\w.+/-]{0,100})(?:;[\w=.+-]{1,100}){0,5};base64,", re.IGNORECASE
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
+_STANDARD_ALPHABET = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
 
 
 class EmbeddedBytes(NamedTuple):

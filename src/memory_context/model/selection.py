@@ -46,7 +46,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Check the types and lengths, and that at most one selector is given."""
-        fields: dict[str, object] = asdict(self)
+        fields = asdict(self)
         check_whole("context", fields.pop("context"), unit=" of lines", error=InvalidSelectionError)
         for name, value in fields.items():
             if not isinstance(value, str | None):

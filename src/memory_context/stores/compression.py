@@ -52,7 +52,7 @@ class Compressed(Codec):
 def compressed(item: MemoryItem) -> tuple[JsonObject, bytes]:
     """Return the bytes of a content, compressed where that makes them smaller, and the facts that `with_content` needs."""
     data = item.data
-    facts: JsonObject = {"media_type": item.media_type, "zlib": False}
+    facts = {"media_type": item.media_type, "zlib": False}
     if _LEAST_COMPRESSED <= len(data) <= LARGEST:
         small = zlib.compress(data)
         if len(small) < len(data):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -89,8 +88,7 @@ class FileArgs(LenientArgs):
         return path
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFiles:
+class AgentFiles(NamedTuple):
     """The files of one agent, with a method for each command of the tool. It returns the answer for the model.
 
     Attributes:

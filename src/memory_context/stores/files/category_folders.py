@@ -39,10 +39,7 @@ def category_in(folders: Sequence[str], written: str | None) -> str | None:
         return written
     if not folders:
         return None
-    parts = list[str]()
-    for name in folders:
-        parts.append("" if name == _NO_NAME else unquote(name))
-    return "/".join(parts)
+    return "/".join("" if name == _NO_NAME else unquote(name) for name in folders)
 
 
 def _escaped(part: str) -> str:

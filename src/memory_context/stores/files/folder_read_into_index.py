@@ -234,9 +234,9 @@ class IndexedFolder:
             )
 
     def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
-        lines: list[Line] = []
-        for user, key in changed:
-            lines.append(deletion_line(user, key, self.index.deletion(Scope(user), key)))
+        lines = [
+            deletion_line(user, key, self.index.deletion(Scope(user), key)) for user, key in changed
+        ]
         append_lines(self._folder, DELETED, lines)
         self._deleted_signature = self._folder.signature(DELETED)
 

@@ -82,7 +82,7 @@ class SQLAuditTrail(ClosedAtExit):
         """
         rows = [asdict(entry) for entry in entries]
         if rows:
-            self._database.write(lambda connection: connection.execute(sa.insert(audit), rows))
+            self._database.write(sa.Connection.execute, sa.insert(audit), rows)
 
     def entries(
         self,

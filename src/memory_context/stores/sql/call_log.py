@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import timedelta
 from typing import Any, cast
@@ -167,9 +167,14 @@ class CallLog:
             this = narrowed(calls, user_id=one.user_id, id=one.id)
             # One row, or none if it was deleted meanwhile.
             for row in self._database.rows(sa.select(calls).where(*this)):
-                values = _changed_row(row, codec, change)
-                if values:
-                    self._database.write(_update, this, values)
+                # A newer version, or another program, may have written rows of a kind that is unknown here.
+                is_known = row.kind in CALL_KINDS
+                record = _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
+                changed = change(record)
+                if changed:
+                    values = (_row_of if is_known else _stored_texts)(changed, codec)
+                    update = sa.update(calls).where(*this).values(**values)
+                    self._database.write(sa.Connection.execute, update)
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
@@ -229,28 +234,11 @@ class CallLog:
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
     of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id)
-    # A newer version, or another program, may have written rows of a kind that is unknown here.
     return [
         *of_calls,
         calls.c.kind.in_([wanted.kind] if wanted.kind else CALL_KINDS),
         *in_period(calls.c.at, wanted.since, wanted.until),
     ]
-
-
-def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[str, Any]) -> None:
-    update = sa.update(calls).where(*this)
-    connection.execute(update.values(**row))
-
-
-def _changed_row(
-    row: AnyRow, codec: Codec, change: Callable[[CallRecord], CallRecord | None]
-) -> JsonObject | None:
-    """Return the new values of a row's columns; None if *change* leaves it as it is."""
-    if row.kind in CALL_KINDS:
-        record = change(_record_of(row, codec, prompts=True))
-        return _row_of(record, codec) if record else None
-    record = change(_texts_of(row, codec))
-    return _stored_texts(record, codec) if record else None
 
 
 # The columns that hold texts, each with a twin for sealed bytes.
@@ -319,7 +307,7 @@ def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
 
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
-    details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
+    details = json.loads(_opened("details", row, codec) or "{}")
     kind = Decision if row.kind == "decision" else ModelCall
     names = {field.name for field in fields(kind)}
     facts = dict[str, Any]()

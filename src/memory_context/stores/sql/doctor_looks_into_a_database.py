@@ -116,11 +116,11 @@ def faults(connection: sa.Connection) -> dict[str, int]:
 
     Whether memories are found by their own words is checked for a sample only.
     """
-    counts: dict[str, int] = {}
-    for fault, count in _FAULTS.items():
-        counts[fault] = int(connection.exec_driver_sql(count).scalar_one())
-    counts["sampled memories are indexed under other words"] = len(unfindable(connection))
-    return counts
+    counts = {
+        fault: int(connection.exec_driver_sql(count).scalar_one())
+        for fault, count in _FAULTS.items()
+    }
+    return counts | {"sampled memories are indexed under other words": len(unfindable(connection))}
 
 
 def unfindable(connection: sa.Connection) -> list[str]:

@@ -39,7 +39,7 @@ Transaction: TypeAlias = Literal["statement", "read", "write"]
 _SECURE_DELETE = "memory_context_overwrites"
 # WAL lets others read while one connection writes. With synchronous=NORMAL a power failure may undo
 # the last commits, but never damages the file. If only the process is killed, nothing is lost.
-_SQLITE_PRAGMAS: tuple[str, ...] = (
+_SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA busy_timeout={BUSY_MILLISECONDS}",
@@ -218,15 +218,16 @@ def begin(connection: sa.Connection, kind: Transaction) -> None:
     """
     if connection.dialect.name != "sqlite" or kind == "statement":
         return  # PostgreSQL's driver begins by itself, and SQLite runs a single statement in its own transaction
+    engine = connection.engine
     if kind == "read":
-        execute(connection, "BEGIN")
+        execute(connection, engine, "BEGIN")
         return
     # Overwrite deleted data, whatever the default of this build of SQLite is. Only then does
     # `forget_user` leave nothing of a user behind in free pages.
     if not connection.info.get(_SECURE_DELETE):
-        execute(connection, "PRAGMA secure_delete=ON")
+        execute(connection, engine, "PRAGMA secure_delete=ON")
         connection.info[_SECURE_DELETE] = True
-    execute(connection, "BEGIN IMMEDIATE")
+    execute(connection, engine, "BEGIN IMMEDIATE")
 
 
 def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:

@@ -68,7 +68,7 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
             # On the driver's own connection, because SQLAlchemy would begin a transaction, in which
             # the checkpoint fails.
             driver = cast("sqlite3.Connection", connection.connection.driver_connection)
-            busy: int = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:

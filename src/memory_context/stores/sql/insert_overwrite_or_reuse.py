@@ -209,7 +209,8 @@ def _holder(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
 def _first_record(
     connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
-    for row in statement.rows(connection, {"user": user, "wanted": wanted}):
+    values = {"user": user, "wanted": wanted}
+    for row in statement.rows(connection, connection.engine, values):
         return decoded_row(format_of(connection), row)
     return None
 

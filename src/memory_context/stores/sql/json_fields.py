@@ -74,7 +74,7 @@ def _limited(
     dialect: str,
 ) -> Condition:
     """Match contents in which the value at the first existing one of *paths* is within a limit."""
-    content: sa.ColumnElement[Any] = memories.c.content
+    content = memories.c.content
     is_text = isinstance(operand, str) or isinstance(getattr(operand, "type", None), sa.Text)
     is_lower_limit = compare is operator.ge
     limit = operand

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import (
@@ -66,8 +65,7 @@ def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
     return store.read_tables(lambda connection: connection.execute(statement).all())
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogTotal:
+class CatalogTotal(NamedTuple):
     """The totals of one user, type or tier.
 
     Attributes:
@@ -87,8 +85,7 @@ class CatalogTotal:
     newest: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSummary:
+class ThreadSummary(NamedTuple):
     """The memories of one conversation, summed up.
 
     Attributes:
@@ -118,7 +115,7 @@ class Expiry(NamedTuple):
 # A subquery and not a join, because DELETE has no joins. A memory that was never read counts as read
 # when it was created.
 _READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
-_SINCE: dict[Happening, sa.ColumnElement[Any]] = {
+_SINCE = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
     "changed": memories.c.updated_at,
@@ -132,7 +129,7 @@ _WITHOUT_CONTENTS = RECORDS.with_only_columns(
     *(_NOT_READ.get(column.name, column) for column in RECORDS.selected_columns),
     maintain_column_froms=True,
 )
-_ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
+_ORDERS = {
     "newest": (memories.c.created_at.desc(), memories.c.id.desc()),
     "oldest": (memories.c.created_at, memories.c.id),
     "largest": (memories.c.token_count.desc(), memories.c.char_count.desc(), memories.c.id),

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
-from memory_context.stores.sql.prepared_statements import Prepared, Values
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
@@ -42,27 +42,23 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     """
     rows = [encode_row(connection, item) for item in items]
     counts = _INSERT.counts(connection, rows)
-    written = set[UUID]()
-    reads = list[Values]()
-    keys = list[Values]()
-    for item, count in zip(items, counts, strict=True):
-        if not count:
-            continue
-        written.add(item.id)
-        keys.append({"user": item.user_id, "wanted": item.memory_key})
-        if item.access_count:
-            row = {
-                "user_id": item.user_id,
-                "memory_id": item.id,
-                "accessed_at": item.accessed_at or item.updated_at,
-                "access_count": item.access_count,
-            }
-            reads.append(row)
+    written = [item for item, count in zip(items, counts, strict=True) if count]
+    reads = [
+        {
+            "user_id": item.user_id,
+            "memory_id": item.id,
+            "accessed_at": item.accessed_at or item.updated_at,
+            "access_count": item.access_count,
+        }
+        for item in written
+        if item.access_count
+    ]
     if reads:
         _INSERT_READS.run(connection, reads)
-    if keys:
+    if written:
+        keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
         _REMOVE_DELETION.run(connection, keys)
-    return written
+    return {item.id for item in written}
 
 
 def restore(connection: sa.Connection, user_id: str, prepared_runs: Iterable[Run]) -> Restored:
@@ -99,7 +95,10 @@ def _restore_run(
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run of memories and deletions; return the outcome without the new memories, and these."""
     stored = stored_ids(connection, user_id, records)
-    deleted = _deleted(connection, user_id, records)
+    keys = [record.memory_key for record in records]
+    mine = DELETIONS.filter_by(user_id=user_id)
+    noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
+    deleted = {row.memory_key: Deletion(*row) for row in noted}
     total = Restored()
     new: list[MemoryItem] = []
     for record in records:
@@ -115,13 +114,10 @@ def _restore_run(
             new.append(record)
     # In the order of the keys, in which everybody locks records; another one could deadlock.
     inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
-    written = list[MemoryItem]()
+    written = [item for item in new if item.id in inserted]
     for item in new:
-        if item.id in inserted:
-            written.append(item)
-        else:
-            reason = _clash(connection, item)
-            total += conflict(item, reason)
+        if item.id not in inserted:
+            total += conflict(item, _clash(connection, item))
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
@@ -133,16 +129,6 @@ def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRec
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
     mine = MEMORY_IDS.filter_by(user_id=user_id)
     return set(connection.scalars(mine.where(memories.c.id.in_(ids))))
-
-
-def _deleted(
-    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
-) -> dict[str, Deletion]:
-    """Return the noted deletions of the keys of *records*, by key."""
-    keys = [record.memory_key for record in records]
-    mine = DELETIONS.filter_by(user_id=user_id)
-    noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
-    return {row.memory_key: Deletion(*row) for row in noted}
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:

@@ -227,7 +227,7 @@ class Database:
         if self.dialect == "sqlite" and not has_listeners(self.engine):
             return self._read_without_transaction(statement, values)
         with self._transaction("statement") as connection:
-            return statement.rows(connection, values)
+            return statement.rows(connection, connection.engine, values)
 
     def counts(self, statement: Prepared, values: Sequence[Values]) -> list[int]:
         """Execute a statement with each of *values* in one transaction; return the numbers of rows that they changed."""
@@ -251,7 +251,7 @@ class Database:
                 raise of_sqlalchemy(error, engine) from error
             try:
                 with file_watch.on_its_file(pooled, engine):
-                    return statement.rows_on(pooled, engine, values)
+                    return statement.rows(pooled, engine, values)
             finally:
                 pooled.close()
 

@@ -95,13 +95,9 @@ class EmbeddingWorker:
             lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
             for batch in slices_of(lacking, BATCH):
-                texts: list[str] = []
-                ordinals: list[int] = []
-                for ordinal, first, last in batch:
-                    # Binary contents and secrets have no searchable text, so their description is
-                    # embedded.
-                    texts.append(text[first:last] or item.summary)
-                    ordinals.append(ordinal)
+                # Binary contents and secrets have no searchable text, so their description is embedded.
+                texts = [text[first:last] or item.summary for _, first, last in batch]
+                ordinals = [ordinal for ordinal, _, _ in batch]
                 vectors = self._model.documents(texts)
                 self._database.write(vector_index.add, table, item, ordinals, vectors)
 

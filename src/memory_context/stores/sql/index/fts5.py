@@ -94,7 +94,7 @@ def create(connection: sa.Connection) -> None:
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of chunks, each with the ``names`` of its lexemes."""
-    found = execute(connection, _LAST_ID).fetchone()
+    found = execute(connection, connection.engine, _LAST_ID).fetchone()
     number = (found[0] if found else 0) >> LENGTH_BITS
     with_ids: list[dict[str, Any]] = []
     for row in rows:

@@ -7,9 +7,9 @@ writers waiting for long. If the process dies in between, the next search contin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -82,7 +82,7 @@ def prepared(item: MemoryItem) -> ChunkBatch | None:
 
 
 def insert(
-    connection: sa.Connection, user_id: str, stored: Iterable[tuple[MemoryItem, ChunkBatch | None]]
+    connection: sa.Connection, user_id: str, stored: Sequence[tuple[MemoryItem, ChunkBatch | None]]
 ) -> None:
     """Index memories of a user that were just stored. Those without a batch are noted as pending.
 
@@ -90,15 +90,11 @@ def insert(
     """
     if format_of(connection).codec.index == "none":
         return
-    to_do_later: list[dict[str, Any]] = []
-    chunks: list[tuple[UUID, Sequence[Chunk]]] = []
-    for item, batch in stored:
-        if batch is None:
-            to_do_later.append({"memory_id": item.id, "user_id": user_id})
-        else:
-            chunks.append((item.id, batch.chunks))
+    to_do_later = [item.id for item, batch in stored if batch is None]
+    chunks = [(item.id, batch.chunks) for item, batch in stored if batch is not None]
     if to_do_later:
-        connection.execute(sa.insert(pending), to_do_later)
+        rows = [{"memory_id": memory_id, "user_id": user_id} for memory_id in to_do_later]
+        connection.execute(sa.insert(pending), rows)
     if chunks:
         keyword_index.add(connection, user_id, chunks)
 
@@ -192,12 +188,9 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     # batch.
     found = connection.execute(mine.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    due: list[ChunkBatch] = []
-    for batch in next_ones:
-        memory = batch.memory
-        # Not a batch of a text that was replaced since it was read.
-        if done.get(memory.id) == batch.start and changed.get(memory.id) == memory.updated_at:
-            due.append(batch)
+    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
+    # Not a batch of a text that was replaced since it was read.
+    due = [batch for batch in due if changed.get(batch.memory.id) == batch.memory.updated_at]
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)
@@ -258,10 +251,10 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     # The chunks are analyzed again, because FTS5 stores no contents and must be given the words to delete.
     card = card_of(item)
     text = searchable(item)
-    chunks: dict[int, Chunk] = {}
-    for row in rows:
-        start = ChunkStart(row.ordinal, row.start, row.line)
-        chunks[row.id] = chunk_at(text, start, row.stop, card)
+    chunks = {
+        row.id: chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
+        for row in rows
+    }
     keyword_index.remove(connection, user_id, chunks)
     noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
     connection.execute(upsert(noted))

@@ -128,7 +128,9 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     # Lexemes are hashed if the rows are encrypted.
     key = format_of(connection).index_key
     hashed = partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES) if key else None
-    for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
+    for number, chunks, length in _STATISTICS.rows(
+        connection, connection.engine, {"user": user_id}
+    ):
         return Statistics(Owner(number, hashed), chunks, length)
     return None
 

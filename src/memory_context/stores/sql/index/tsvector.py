@@ -136,10 +136,10 @@ def _counted(
     connection: sa.Connection, user_id: str, owner: Owner, lexemes: Sequence[str], enough: int
 ) -> dict[str, int]:
     """Return the number of chunks that contain each lexeme. Counting stops after *enough*."""
-    rows: list[dict[str, str]] = []
-    for lexeme in lexemes:
-        names = " | ".join(map(quoted, owner.names_of(lexeme)))
-        rows.append({"lexeme": lexeme, "names": names})
+    rows = [
+        {"lexeme": lexeme, "names": " | ".join(map(quoted, owner.names_of(lexeme)))}
+        for lexeme in lexemes
+    ]
     values = {"user": user_id, "wanted": json.dumps(rows), "enough": enough + 1}
     return {lexeme: count for lexeme, count in connection.execute(_FREQUENCIES, values) if count}
 

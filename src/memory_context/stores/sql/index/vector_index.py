@@ -70,7 +70,7 @@ class Measure(NamedTuple):
     most: float
 
 
-MEASURES: dict[Distance, Measure] = {
+MEASURES = {
     "cosine": Measure("cosine_distance", "vector_cosine_ops", 1.0),
     "l2": Measure("l2_distance", "vector_l2_ops", 0.0),
     "inner_product": Measure("max_inner_product", "vector_ip_ops", 0.0),
