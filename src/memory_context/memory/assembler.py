@@ -213,9 +213,11 @@ class ContextAssembler:
             InvalidArgumentError: An allocation without a part above 0.
             StoreError: The store failed.
         """
-        recorded = {"memory_type": ASSEMBLY, "is_active": False}
         items = self.memories.memory_store.query(
-            self._history, recorded, limit=limit, order_by=NEWEST
+            self._history,
+            {"memory_type": ASSEMBLY, "is_active": False},
+            limit=limit,
+            order_by=NEWEST,
         )
         records = [json.loads(item.text) for item in items]
         if not allocation:

@@ -302,9 +302,13 @@ class ScopedMemory(TierNotes):
 
         See `MemoryManager.search`; `tier` None means every tier that is open here.
         """
-        filters = self._filters(tier, category, tags)
         return self.manager.search(
-            query, limit, since=since, until=until, mode=mode, filters=filters
+            query,
+            limit,
+            since=since,
+            until=until,
+            mode=mode,
+            filters=self._filters(tier, category, tags),
         )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
@@ -454,9 +458,14 @@ class ScopedMemory(TierNotes):
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep the reasoning of a stage of the task (importance 0.5), and return its key."""
-        facts = {"stage_id": stage_id}
         return self._keep(
-            text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts, origin=MODEL
+            text,
+            "task",
+            "reasoning",
+            0.5,
+            tags=[_stage(stage_id)],
+            metadata={"stage_id": stage_id},
+            origin=MODEL,
         )
 
     def add_tool_output(self, tool_id: str, output: AnyContent, stage_id: str = "") -> str:

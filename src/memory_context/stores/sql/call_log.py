@@ -233,9 +233,8 @@ class CallLog:
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
-    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id)
     return [
-        *of_calls,
+        *narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id),
         calls.c.kind.in_([wanted.kind] if wanted.kind else CALL_KINDS),
         *in_period(calls.c.at, wanted.since, wanted.until),
     ]

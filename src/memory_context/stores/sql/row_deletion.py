@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from memory_context.model.item import now
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import (
+    IS_ACTIVE,
     MEMORY_IDS,
     Conditions,
     UTCDateTime,
@@ -54,7 +55,7 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
 
 def evict(connection: sa.Connection, where: Conditions) -> list[str]:
     """Make the active memories that meet *where* inactive; return their keys."""
-    active = MEMORY_IDS.where(*where, memories.c.is_active.is_(sa.true()))
+    active = MEMORY_IDS.where(*where, IS_ACTIVE)
     # Locked in the order of their keys first, as in `delete`; FOR NO KEY UPDATE, as an UPDATE does.
     by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
     locked = memories.c.id.in_(by_key.with_for_update(key_share=True))

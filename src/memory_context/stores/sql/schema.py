@@ -96,6 +96,7 @@ memories = sa.Table(
     ),
 )
 
+IS_ACTIVE = memories.c.is_active.is_(sa.true())
 # Selects the ids of memories: of all, unless conditions are added.
 MEMORY_IDS = sa.select(memories.c.id)
 

@@ -25,7 +25,7 @@ from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
-from memory_context.stores.sql.schema import Condition, Conditions, memories
+from memory_context.stores.sql.schema import IS_ACTIVE, Condition, Conditions, memories
 
 # The conditions of so many scopes are kept.
 SCOPES = 1000
@@ -105,7 +105,7 @@ def matching(
 def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
     conditions: list[Condition] = []
     if "is_active" not in filters:
-        conditions.append(memories.c.is_active.is_(sa.true()))
+        conditions.append(IS_ACTIVE)
     for name, wanted in filters.items():
         _check_readable(name, hidden)
         if name == "tags":

@@ -7,7 +7,7 @@ made once for each *shape* of a scope and filters (see `scopes_and_filters_as_sq
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -437,13 +437,8 @@ class SQLAlchemyStore(ClosedAtExit):
         ]
         return sum(self.database.counts(_expire_at(shape), rows))
 
-    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """See `MemoryStore.list_all`."""
-        return scan(self, scope)
-
-    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
+    list_all = scan
+    list_deleted = scan_deletions
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""

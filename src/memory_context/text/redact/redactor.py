@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -171,7 +171,12 @@ class Redactor:
     def _spans(self, text: str, rules: Rules, until: float | None) -> list[SecretSpan]:
         found = list[SecretSpan]()
         if rules != "own":
-            found += self._find_known(text)
+            # One byte for each character, so that offsets are the same in both.
+            flat = text.encode("ascii", "replace").lower()
+            runs = Runs.of(flat)
+            for rule in self._known:
+                if rule.may_find(runs):
+                    found += rule.find_all(text, flat)
         if rules != "known":
             deadline = deadline_for(text) if until is None else until
             for kind, find in self._own.items():
@@ -181,11 +186,3 @@ class Redactor:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
         return whole_json_values(outside, text) if self._own else outside
-
-    def _find_known(self, text: str) -> Iterator[SecretSpan]:
-        # One byte for each character, so that offsets are the same in both.
-        flat = text.encode("ascii", "replace").lower()
-        runs = Runs.of(flat)
-        for rule in self._known:
-            if rule.may_find(runs):
-                yield from rule.find_all(text, flat)
