@@ -31,7 +31,7 @@ import sqlalchemy as sa
 from memory_context import MemoryManager, Scope, SQLAlchemyStore
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.index import indexing, keyword_index, tsvector
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.stores.sql.row_encoding import encode_row
 from memory_context.stores.sql.schema import memories, owners, passages
 from memory_context.text.index.chunks import Chunk

@@ -31,9 +31,6 @@ from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
     pytest_addoption as pytest_addoption,  # --recordings DIR
 )
-from memory_context.testing.host_contract import (
-    pytest_collection_modifyitems as pytest_collection_modifyitems,
-)
 
 # No example has a deadline, and slow ones are no failure: both would measure the machine.
 # What must pass before a commit lands tries the same examples each time: `quick` few of them, `long` more.

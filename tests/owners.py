@@ -42,7 +42,7 @@ from memory_context.memory.consolidation import consolidate
 from memory_context.memory.copy_export_import import export_memories, import_memories
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.stores import MemoryStore
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from memory_context.tools.tools_of_an_agent import memory_verbs

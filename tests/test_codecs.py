@@ -36,7 +36,7 @@ from memory_context.stores import (
     SQLAlchemyStore,
     compression,
 )
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
 from records import memories

@@ -104,12 +104,14 @@ def test_nothing_is_readable(store_url: str, index: Any) -> None:
 
 
 def test_without_an_index_nothing_of_a_text_is_kept(sqlite_url: str) -> None:
-    """With `index="none"` no table but that of the records has a row for a memory, and searching finds it."""
+    """With `index="none"` no table but that of the records has a row for a memory; searching finds it, by words."""
     with encrypting(sqlite_url, index="none") as store:
         MemoryManager(store, user_id="ann").store(f"{MARKER} is here", key="mine")
         assert ["mine"] == [hit.memory_key for hit in store.search(ANN, MARKER)]
         for table in ("agent_memory_passages", "agent_memory_pending"):
             assert [] == list(store.database.rows(sa.text(f"SELECT * FROM {table}")))
+        with pytest.raises(InvalidArgumentError, match="needs an embedder"):
+            store.search(ANN, MARKER, mode="semantic")
 
 
 def test_files_too(tmp_path: Path) -> None:

@@ -975,3 +975,27 @@ def test_a_line_of_a_diff_comes_with_its_file() -> None:
     shown = excerpt(text, "needle", 200, len, ranking=ANSWER).text
     assert shown.startswith("…93\ndiff --git a/src/second.py b/src/second.py\n")
     assert "+the needle" in shown
+
+
+def test_the_record_of_a_name_comes_whole() -> None:
+    """A partial read shows all of the record that the question means, and not its first line among others of that kind."""
+    first, last = ["Liam", "Amara", "Hiro", "Zelda", "Wanda"], ["Zhou", "Valdez", "Whitfield"]
+    people = [f"{one} {other}" for other in last for one in first]
+    records = [
+        f"*** {number}. row ***\n      id: {number}\n    name: {name}\n    city: Kiel\n  street: Ring {number}"
+        f"\n  status: pending\n  amount: {number * 97 % 1000}"
+        for number, name in enumerate(people * 8, 1)
+    ]
+    records[60] = records[60].replace(people[0], "Liam Falkenberg")
+    question = "What is the amount for Liam Falkenberg?"
+    shown = excerpt("\n".join(records), question, 200, len).text
+    assert "amount: 917" in shown
+
+
+def test_the_largest_value_is_read_from_its_column() -> None:
+    """A partial read knows what the largest of a column is, as recall does."""
+    rows = [f"{number},person{number},{number * 37 % 1000}" for number in range(1, 400)]
+    text = "\n".join(["id,customer,amount", *rows])
+    largest = max(rows, key=lambda row: int(row.split(",")[2]))
+    shown = excerpt(text, "Which customer has the largest amount?", 100, len, ranking=READING).text
+    assert largest in shown

@@ -9,9 +9,10 @@ import pytest
 from autogen_core import CancellationToken
 
 from for_each import for_each
-from memory_context import MemoryContext, SQLAlchemyStore
-from memory_context.exceptions import StoreError
+from memory_context import MemoryContext, MemoryManager, SQLAlchemyStore
+from memory_context.exceptions import EmbedderError, StoreError
 from memory_context.stores.sql.index import embedding_of_chunks_and_questions
+from memory_context.testing.sample_memories import ANN
 
 
 class Embedder:
@@ -71,3 +72,39 @@ async def test_an_embedder_that_fails(
         answer = await searching.run_json({"query": "Orbit"}, CancellationToken())
         assert "Orbit Rentals" in str(answer)
         assert "sk-4711" not in str(answer)
+
+
+@pytest.mark.parametrize("vector", [[float("nan"), 1.0], ["x", "y"], [[1.0], [1.0, 2.0]], []])
+def test_a_query_without_a_vector(vector: list[float]) -> None:
+    """What is no vector of numbers is a failure of the embedder, too: the search goes on by words."""
+    embedder = Embedder()
+    embedder.embed_query = lambda _: vector  # type: ignore[method-assign]
+    with SQLAlchemyStore("sqlite://", embedder=embedder) as store:
+        memory = MemoryManager(store, user_id="ann")
+        memory.store("the invoice of Orbit Rentals", key="invoice")
+
+        assert ["invoice"] == [hit.memory_key for hit in memory.search("Orbit")]
+        with pytest.raises(EmbedderError):
+            memory.search("Orbit", mode="semantic")
+
+
+def test_an_embedder_whose_vectors_become_longer(sqlite_url: str) -> None:
+    """They are not mixed with the shorter ones, which would make each search fail: the next process keeps them apart."""
+    lengths = [2]
+
+    def lengthening(texts: list[str]) -> list[list[float]]:
+        return [[1.0] * lengths[0] for _ in texts]
+
+    with SQLAlchemyStore(sqlite_url, embedder=lengthening) as store:
+        memory = MemoryManager(store, user_id="ann")
+        memory.store("a dog", key="dog")
+        store.reindex()
+        lengths[0] = 3
+        memory.store("a cat", key="cat")
+        with pytest.raises(StoreError, match="with 3 numbers each where there were 2"):
+            store.reindex()
+    for length in (2, 3):
+        lengths[0] = length
+        with SQLAlchemyStore(sqlite_url, embedder=lengthening) as store:
+            store.reindex()
+            assert len(store.search(ANN, "pet", mode="semantic")) == 2

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -86,3 +87,21 @@ def test_recordings_in_a_relative_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", *chosen, "--recordings", folder]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout
+
+
+@pytest.mark.long
+def test_the_contract_of_a_host_of_ones_own(tmp_path: Path) -> None:
+    """It needs no settings of hypothesis and no recordings: elsewhere, each example has a fifth of a second."""
+    program = """
+        from memory_context.testing import ConversationHostContract, ReferenceHost
+
+        class TestMine(ConversationHostContract):
+            examples = 2
+
+            def host(self, start):
+                return ReferenceHost(start)
+        """
+    (tmp_path / "test_mine.py").write_text(dedent(program), "utf-8")
+    command = [sys.executable, "-m", "pytest", "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed, 1 skipped" in done.stdout

@@ -14,23 +14,22 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
-from memory_context.conversation.recall import numbers_with_names as named_numbers
-from memory_context.conversation.recall import places_in_records, term_occurrences
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
-    Ranges,
-    RecallCandidate,
 )
 from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords
-from memory_context.conversation.recall.question_terms import (
+from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.model.item import SECRET, Content, MemoryItem
+from memory_context.text.excerpt.record_around_place import Record, record_at, row_at
+from memory_context.text.relevance import numbers_with_names as named_numbers
+from memory_context.text.relevance import places_in_records, term_occurrences
+from memory_context.text.relevance.question_terms import (
     AskedTerm,
     asked_terms,
     is_pointed_at,
 )
-from memory_context.conversation.recall.recall_request import recall_request
-from memory_context.model.item import SECRET, Content, MemoryItem
-from memory_context.text.excerpt.record_around_place import Record, record_at, row_at
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import Ranges, RecallCandidate
 
 QUESTION = "Explain the ORA-00942 error on table customers"
 LOG = "start\nORA-00942: no such table\nend"

@@ -16,13 +16,13 @@ from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
 from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
+from memory_context.text.relevance.reasons_for_records import Expansion
 from messages import LOG, call, results, user
 from test_context import fill, shown
 

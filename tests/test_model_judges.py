@@ -16,11 +16,14 @@ from for_each import for_each
 from langchain_memory_context import ChatModelJudge
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import MemoryContext
-from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Question,
+)
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, judge_prompt
 from memory_context.model.item import MemoryItem
 from memory_context.testing import ScriptedChatClient
+from memory_context.text.relevance.searched_candidates import RecallCandidate
 from messages import LOG, call, results, user
 from test_context import fill
 

@@ -31,7 +31,10 @@ from memory_context import (
 )
 from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.recall.judge_question_and_verdict import Question, Verdict
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Question,
+    Verdict,
+)
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation
 from messages import LOG, results, user

@@ -39,7 +39,6 @@ from memory_context import (
 )
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
@@ -47,6 +46,7 @@ from memory_context.conversation.recall.judge_within_limits import Judge
 from memory_context.conversation.recall.model_judge import JudgeAnswer
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
+from memory_context.text.relevance.reasons_for_records import Expansion
 from messages import LOG, call, dumps, neutral, results, user
 from teams import (
     ANSWER,

@@ -6,9 +6,9 @@ import json
 import time
 
 from for_each import for_each
-from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.excerpt.excerpt import excerpt, show_records
 from memory_context.text.excerpt.headed_sections import section_at
-from memory_context.text.excerpt.record_around_place import record_at, show_records
+from memory_context.text.excerpt.record_around_place import record_at
 from memory_context.text.rows.names_above_rows import end_of_names
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")

@@ -186,6 +186,17 @@ class TestLeaves:
 
         assert Redacted(text) == REDACTOR.redact(text)
 
+    def test_what_only_looks_assigned(self) -> None:
+        """Formats, constants, names of code, an empty password before the next setting, and the end of a hash stay."""
+        digest = "sha512-6XJFClyCgFKetdowBg5bKxyp/u" + "+CDBJG4Mpp0m3HLZl9w=="
+        text = (
+            f"user_pass = '%s:%s' % pair\nhost=db password= dbname=x\nintegrity: {digest}\n"
+            "readonly STENCIL_BACK_PASS_DEPTH_PASS: 0x8803;\nresumptionToken: notificationsToolLastEventId,\n"
+            "type LiteralToken = NoSubstitutionTemplateLiteral | PseudoLiteralToken;"
+        )
+
+        assert Redacted(text) == REDACTOR.redact(text)
+
     def test_this_library(self) -> None:
         """Its own sources have nothing that is taken for a secret."""
         found = {
@@ -771,6 +782,7 @@ class TestColumns:
             "token,count\nHello2,5\nfoo_bar1,4\n",
             "| name | password |\n|---|---|\n| required | string |\n",
             'NAMES = [\n    "password",\n    "a1B2c3D4e5",\n]\n',
+            "password, the server must protect the endpoint against\nbrute force attacks (e.g., limits)",
         ],
     )
     def test_no_table_of_secrets(self, text: str) -> None:

@@ -805,6 +805,8 @@ def test_a_policy_that_does_not_exist_says_what_does(text: str, said_by_error: s
         "memory:threshold=1",
         "memory:threshold=x",
         "memory:fold=never",
+        "memory:recall=maybe",
+        "memory:notes=1",
         "reference:max_tokens=9",
     ],
 )

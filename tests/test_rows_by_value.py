@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 from for_each import for_each
-from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Question,
+)
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
-from memory_context.conversation.recall.superlatives_and_bounds import asked_value
 from memory_context.model.item import MemoryItem
+from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.relevance.superlatives_and_bounds import asked_value
 
 PODS = "\n".join(
     [

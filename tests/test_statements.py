@@ -57,7 +57,7 @@ from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.model.call_log_records import CallFilter, CallRecord, Decision
 from memory_context.model.item import Deletion
 from memory_context.stores.sql.hash_partitioned_tables import parts_of
-from memory_context.stores.sql.overviews_of_records import Catalog, Expiry, happened_by
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog, Expiry, happened_by
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.tool_calls_and_answers import MemoryToolError

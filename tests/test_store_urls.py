@@ -24,7 +24,7 @@ from memory_context.stores import (
     SQLAuditTrail,
     as_store,
 )
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.stores.sql.urls import file_of
 from memory_context.testing import FaultyStore
 from memory_context.testing.sample_memories import ANN, memory

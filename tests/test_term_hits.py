@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
-from memory_context import MemoryManager
-from memory_context.stores import term_hits_in
+from memory_context import MemoryManager, SQLAlchemyStore
+from memory_context.stores import MemoryStore, term_hits_in
+from memory_context.testing.sample_memories import ANN, put
 from memory_context.text.index.lexemes_looked_up import FEW_CHUNKS
 from memory_context.text.index.term_hits import (
     CHUNKS_OF_TERM,
@@ -40,6 +44,17 @@ def test_an_index_says_what_the_texts_say(store_url: str) -> None:
         *found.places
     }
     assert ChunkPlace("log", 0, len(TEXTS["log"])) in found.places
+
+
+def test_in_a_store_without_an_index_the_newest_texts_are_read() -> None:
+    """Of more texts than are read, those of an hour ago matter more than the oldest."""
+    with SQLAlchemyStore("sqlite://") as store:
+        for number in range(101):
+            put(store, f"worker-{number}", memory_key=f"m{number}")
+        without_an_index = cast("MemoryStore", SimpleNamespace(query=store.query))
+        found = term_hits_in(without_an_index, ANN, [["worker-100"], ["worker-0"]], {})
+
+    assert ["m100"] == [place.memory_key for place in found.places]
 
 
 def test_a_common_word_of_a_large_text_leads_to_few_chunks(store_url: str) -> None:

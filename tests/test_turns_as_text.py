@@ -9,14 +9,18 @@ import pytest
 from autogen_core.models import AssistantMessage
 
 from for_each import for_each
-from memory_context import MemoryContext
+from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.message import FunctionCall, Message, as_lines
 from memory_context.conversation.recall import turns_meant
-from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Question,
+)
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.turns_as_text import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, turn_at
+from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.tools.retrieve_search_store import SEARCHING
 from messages import call, results, user
 from test_context import fill, shown
 
@@ -215,3 +219,14 @@ def test_a_turn_of_thousands_of_messages_is_read_once(monkeypatch: pytest.Monkey
     judge_by_keywords(asked)
 
     assert 1 == len(read)
+
+
+def test_search_memory_shows_who_said_what() -> None:
+    """A message is no JSON there, and takes one line, so that the numbers of lines are those of the stored text."""
+    hello, asked = turn("Hello.", "Hello."), turn("Where does truck 17 go?", "To Basel.\nAt nine.")
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        memory.store(as_lines([*hello * 99, *asked]), type=CONVERSATION)
+        answer = SEARCHING.called(memory, {"query": "truck Basel"}, 500).text
+
+    said = "\n…199\nuser: Where does truck 17 go?\nassistant: To Basel. At nine."
+    assert answer.endswith(said)

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
         MemoryContextError,
     )
     from memory_context.mcp import mcp_server
-    from memory_context.memory.assembled_package import ContextPackage
     from memory_context.memory.assembler import ContextAssembler
     from memory_context.memory.chat_history import ConversationMemory
     from memory_context.memory.manager import MemoryManager
+    from memory_context.memory.package_text_and_what_was_used import ContextPackage
     from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
     from memory_context.memory.usage_gauges import Observed, observe
@@ -160,7 +160,7 @@ _HOMES = {
     "AuditEntry": "model.auditor_and_its_entries",
     "AuditTrail": "model.auditor_and_its_entries",
     "ContextAssembler": "memory.assembler",
-    "ContextPackage": "memory.assembled_package",
+    "ContextPackage": "memory.package_text_and_what_was_used",
     "ConversationMemory": "memory.chat_history",
     "Category": "model.category",
     "Codec": "stores",

@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.turns_as_text import as_said
-from memory_context.conversation.recall.turns_meant import is_conversation
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime.threads import off_loop
@@ -58,7 +57,7 @@ class MemoryRetriever(BaseRetriever):
         if is_secret(hit):
             content = prompts.HIDDEN
         else:
-            content = as_said(hit.text) if is_conversation(hit.text) else hit.text
+            content = as_said(hit.text)
             if self.max_tokens is not None:
                 content = excerpt(content, query, self.max_tokens, self.manager.counter.count).text
         facts = {

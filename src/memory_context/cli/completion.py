@@ -17,7 +17,7 @@ from memory_context.exceptions import MemoryContextError
 
 if TYPE_CHECKING:
     from memory_context.model.scope import Scope
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
 OFFERED = 50
 _SAFE = re.compile(r"[A-Za-z0-9_.@+-]+")
@@ -47,7 +47,7 @@ def _offered(
     # Imported here because they load a database library, which completing the name of an option does not need.
     from memory_context.cli.open_store_and_user import only_user, opened_store
     from memory_context.model.scope import Scope
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     url = ctx.params.get("store") or os.environ.get("MEMORY_CONTEXT_STORE")
     user = ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")

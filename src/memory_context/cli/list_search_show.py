@@ -91,7 +91,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     as_csv: opt.AsCsv = False,
 ) -> int:
     """List memories, without their contents."""
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     filters = read_filters(types, tier, category, tags, thread, since, until)
@@ -151,8 +151,6 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 ) -> int:
     """Find memories by their contents, best first. Each is shown with its best passage."""
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
-    if mode == "semantic" and not embedder:
-        raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
     filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
@@ -263,7 +261,7 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     Raises:
         MemoryNotFoundError: There is none. If exactly one key begins with *key*, the message proposes it.
     """
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     try:
         return memory.get(key)

@@ -49,7 +49,7 @@ def ui(
     audit: opt.Audited = False,
 ) -> None:
     """Show what agents stored, sent and brought back, in a browser. The command prints the address."""
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:

@@ -162,7 +162,7 @@ def only_user(store: MemoryStore) -> str:
         InvalidArgumentError: There are several; the message names them.
         MemoryNotFoundError: There is none.
     """
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     users = Catalog(store).users()
     if not users:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.stores import MemoryStore
-    from memory_context.stores.sql.overviews_of_records import CatalogTotal
+    from memory_context.stores.sql.listings_and_totals_of_memories import CatalogTotal
 
 
 @app.command(rich_help_panel=FIND)
@@ -46,7 +46,7 @@ def threads(
     as_json: opt.AsJson = False,
 ) -> int:
     """List conversations, the last used first. Only those that stored something are listed."""
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     with opened_store(store, "threads") as database:
         catalog = Catalog(database)
@@ -77,7 +77,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
 
     from memory_context.display.terminal import facts
     from memory_context.memory.gc_by_retention_rules import count_expired
-    from memory_context.stores.sql.overviews_of_records import Catalog
+    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     user_id = None
     if user:

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
-from memory_context.conversation.recall.judge_question_and_verdict import Ranges
 from memory_context.model.json_object import JsonObject, members_of
 from memory_context.model.reference import KEPT_REFERENCES, leading_key, referenced_keys
+from memory_context.text.relevance.searched_candidates import Ranges
 
 MEMORY_SOURCE = "memory_context"
 """The source of messages that this library puts into a conversation."""

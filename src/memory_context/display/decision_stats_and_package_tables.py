@@ -16,7 +16,7 @@ from memory_context.display.escaped_html import (
     tag,
 )
 from memory_context.display.json_tree import rows_of
-from memory_context.memory.assembled_package import ContextPackage
+from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision
 from memory_context.model.query_result import QueryResult
 from memory_context.text.rows.rows_under_columns import TextTable

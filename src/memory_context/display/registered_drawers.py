@@ -14,7 +14,7 @@ from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import decision_stats_and_package_tables as tables
 from memory_context.display import drawn_conversation, drawn_memories
 from memory_context.display.escaped_html import Html, as_text, page
-from memory_context.memory.assembled_package import ContextPackage
+from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model import displayed
 from memory_context.model.call_log_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembly_within_budget import Allocation, AssemblyCandidate, choose
+from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.json_object import JsonObject
 
 # The advice is from this many of the newest recorded assemblies.

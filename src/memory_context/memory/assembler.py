@@ -16,13 +16,13 @@ from memory_context.memory.allocation_advice import (
     advise,
     record_of_assembly,
 )
-from memory_context.memory.assembled_package import (
+from memory_context.memory.assembly_within_budget import DEFAULT_ALLOCATION, Allocation, score
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.package_text_and_what_was_used import (
     ContextPackage,
     RankedMemory,
     make_package,
 )
-from memory_context.memory.assembly_within_budget import DEFAULT_ALLOCATION, Allocation, score
-from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now

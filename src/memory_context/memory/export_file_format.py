@@ -98,7 +98,8 @@ class ExportReader:
         if version == VERSION and isinstance(memories, int) and isinstance(deletions, int):
             return memories + deletions
         raise InvalidRecordError(
-            'not an export of memories: its first line is not {"memory_context": 1, …}'
+            'not an export of memories: its first line is not {"memory_context": 1, …};'
+            " a database is named by its URL, such as sqlite:///memory.db"
         )
 
     def __iter__(self) -> Iterator[OwnedRecord]:

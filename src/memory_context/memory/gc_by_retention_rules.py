@@ -18,7 +18,12 @@ from memory_context.model.batches import slices_of
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.protocol import Progress
-from memory_context.stores.sql.overviews_of_records import EXPIRED, Catalog, Expiry, happened_by
+from memory_context.stores.sql.listings_and_totals_of_memories import (
+    EXPIRED,
+    Catalog,
+    Expiry,
+    happened_by,
+)
 
 # Each batch is one transaction, and other writers wait for it.
 BATCH = 50

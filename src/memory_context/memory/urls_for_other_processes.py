@@ -13,7 +13,9 @@ def store_url(store: MemoryStore) -> str:
     Raises:
         NotSerializableError: It has no URL, or settings that a URL does not hold.
     """
-    url = needed_url(store, "use a database file or a server")
+    url = needed_url(
+        store, "use a database file or a server, without a codec, redactor or engine of your own"
+    )
     if isinstance(store, StoreSettings):
         if store.has_embedder:
             raise NotSerializableError(

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from memory_context import sentences_models_read as prompts
-from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembler import NEWEST, ContextAssembler
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.one_line import one_line
 from memory_context.model.reference import leading_key

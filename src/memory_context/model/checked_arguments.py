@@ -42,6 +42,7 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
 
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
+_FLAG = _a("true or false", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
@@ -67,6 +68,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
+    "recall": _FLAG,
+    "notes": _FLAG,
     "importance": (_is_share, "a number from 0 to 1"),
     "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
     "limit": (

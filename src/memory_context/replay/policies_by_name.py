@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
 from memory_context.replay.memory_context_policy import RememberingContext
@@ -168,12 +170,9 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 
 
 def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
-    words: dict[str, Any] = {"true": True, "false": False, "none": None}
     word = text.lower()
-    if word in words:
-        return words[word]
     try:
-        return float(text) if "." in text else int(text)
+        return json.loads("null" if word == "none" else word)
     except ValueError:
         return text
 
@@ -187,9 +186,8 @@ def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    oldest = check_whole("head", head, 1)
-    newest = check_whole("tail", tail, 1)
-    return Replayed(ShorteningContext(head_and_tail, oldest, newest))
+    ends = check_whole("head", head, 1), check_whole("tail", tail, 1)
+    return Replayed(ShorteningContext(head_and_tail, *ends))
 
 
 def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -206,6 +204,7 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
     notes: bool = False,
     max_tokens: int | None = None,
 ) -> Replayed:
+    check_arguments(recall=recall, notes=notes)
     folding = FoldPolicy(
         threshold=threshold,
         preview_tokens=preview_tokens,
@@ -232,9 +231,8 @@ def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    above = check_whole("trigger", trigger)
-    kept = check_whole("keep", keep)
-    return Replayed(ShorteningContext(removed, counter, kept, above))
+    numbers = check_whole("keep", keep), check_whole("trigger", trigger)
+    return Replayed(ShorteningContext(removed, counter, *numbers))
 
 
 def _summarize(
@@ -250,8 +248,8 @@ def _summarize(
 
 
 def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
-    budget = check_whole("tokens", tokens, 1)
-    return Replayed(CompactingContext(counter, budget, check_whole("keep", keep)))
+    numbers = check_whole("tokens", tokens, 1), check_whole("keep", keep)
+    return Replayed(CompactingContext(counter, *numbers))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:

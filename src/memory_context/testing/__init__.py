@@ -6,6 +6,8 @@ needs pytest, `ConversationHostContract` hypothesis too; each is loaded when it 
 
 from __future__ import annotations
 
+import pkgutil
+import sys
 from typing import TYPE_CHECKING
 
 from memory_context.runtime.lazy_names import lazy_names
@@ -71,6 +73,12 @@ _HOMES = {
     "random_faults": "faulty_store",
     "seeded_keys": "reproducible_keys",
 }
+
+if "pytest" in sys.modules:
+    # A failing contract then shows the values that it compared, as a test of one's own does.
+    sys.modules["pytest"].register_assert_rewrite(
+        *[module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")]
+    )
 
 
 __getattr__ = lazy_names(__name__, _HOMES)

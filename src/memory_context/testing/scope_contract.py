@@ -126,7 +126,8 @@ class ScopeContract:
 
     def test_users(self, store: MemoryStore) -> None:
         """An administrator sees the users who have memories or deletions."""
-        assert isinstance(store, Administration)
+        if not isinstance(store, Administration):
+            pytest.skip("the store offers nothing to administrators")
         assert [] == store.users()
         deleted_at = datetime(2020, 1, 1, tzinfo=UTC)
         store.put(BOB, memory(user_id="bob"))

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from memory_context import sentences_models_read as prompts
+from memory_context.conversation.recall.turns_as_text import is_conversation, spoken
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.open_tiers import check_content
@@ -137,6 +138,9 @@ def _hit_text(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
     if hit.match and hit.match.lines:
         text = hit.match.passage
         first = hit.match.lines[0]
+    if is_conversation(hit.text):
+        # Each message stays in its line, so that the numbers of lines are those of the stored text.
+        text = "\n".join(spoken(line).replace("\n", " ") for line in text.split("\n"))
     passage = excerpt(text, query, PASSAGE_TOKENS, manager.counter.count, first_line=first)
     return prompts.FOUND.format(ref=hit.ref, passage=passage.text)
 

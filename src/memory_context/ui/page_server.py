@@ -29,8 +29,8 @@ from memory_context.exceptions import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.runtime.serve_until_signal import serve_web
 from memory_context.stores import MemoryStore
-from memory_context.stores.sql.overviews_of_records import Catalog
-from memory_context.ui.conversations import one_call, overview, timeline
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
+from memory_context.ui.first_page_conversations_and_calls import one_call, overview, timeline
 from memory_context.ui.health_and_audit_pages import audit, health
 from memory_context.ui.layout import message, page
 from memory_context.ui.memories_notes_and_sql import (

@@ -16,7 +16,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.auditor_and_its_entries import AuditEntry
 from memory_context.stores import SQLAuditTrail
-from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
 
 @dataclass(frozen=True, slots=True)

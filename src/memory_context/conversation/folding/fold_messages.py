@@ -35,7 +35,6 @@ from memory_context.conversation.message import (
     references_of,
 )
 from memory_context.conversation.message_tokens import Ledger
-from memory_context.conversation.recall.judge_question_and_verdict import Ranges
 from memory_context.conversation.references.key_trust import (
     generated_in,
     in_tool_call,
@@ -54,6 +53,7 @@ from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime.telemetry import operation
+from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 
 # Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty

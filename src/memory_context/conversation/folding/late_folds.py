@@ -16,7 +16,7 @@ from memory_context.conversation.fold_recall_notes_policies import FILE_READERS,
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message
-from memory_context.conversation.nested_json import strings_in, with_strings
+from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.model.item import MemoryItem
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 

@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from memory_context.model.call_log_records import Intent
-from memory_context.model.item import MemoryItem
-from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.index.term_hits import TermHits
-
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecallCandidate:
-    """A memory of the conversation whose whole text is not in the prompt.
-
-    Attributes:
-        item: The memory.
-        seen: Its lines that are in the prompt, as ranges of line numbers.
-        recency: A number that is higher for memories that came, were mentioned or were recalled later.
-        best_line: The line that shares most with the message, for a judge that asks a model.
-        came: A number that is higher for memories that came or were named later; recalling one does not change it.
-    """
-
-    item: MemoryItem
-    seen: Ranges = ()
-    recency: int = 0
-    best_line: str = ""
-    came: int = 0
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import RecallCandidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +35,6 @@ class Question:
     hits: TermHits | None = None
     is_told: Callable[[str], bool] | None = None
     answer: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """A memory to open, and the part of it to show.
-
-    Attributes:
-        key: The key of the memory.
-        query: What is wanted of it. Without a query and lines, it is what the newest message asks.
-        lines: The lines to show, as ``120-180``.
-        why: The reason, for people.
-        records: The records or turns to show, if they are known.
-        more: How many further records are meant alike, but were left out.
-    """
-
-    key: str
-    query: str | None = None
-    lines: str | None = None
-    why: str = ""
-    records: tuple[Record, ...] = ()
-    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

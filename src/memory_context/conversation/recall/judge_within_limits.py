@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
@@ -19,6 +18,7 @@ from memory_context.runtime import events
 from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.telemetry import count, operation
 from memory_context.runtime.threads import off_loop
+from memory_context.text.relevance.reasons_for_records import Expansion
 
 MAX_EXPANSIONS = 10
 

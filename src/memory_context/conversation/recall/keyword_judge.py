@@ -9,24 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_context.conversation.recall.chosen_records import records_of_names, relevant
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.question_terms import (
+from memory_context.conversation.recall.turns_as_text import is_conversation
+from memory_context.conversation.recall.turns_meant import relevant_turns
+from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
+from memory_context.text.relevance.chosen_records import records_of_names, relevant
+from memory_context.text.relevance.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
     asked_terms,
     names_pointed_at,
-    without_question_words,
 )
-from memory_context.conversation.recall.reasons_for_records import listed
-from memory_context.conversation.recall.searched_candidates import SearchedCandidates
-from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recall.turns_meant import is_conversation, relevant_turns
-from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
+from memory_context.text.relevance.reasons_for_records import Expansion, listed
+from memory_context.text.relevance.searched_candidates import SearchedCandidates
+from memory_context.text.relevance.term_occurrences import (
+    found_as_meant,
+    found_in,
+    wanted_lexemes,
+)
 from memory_context.text.words_and_names import is_name, terms, weight
 
 # Half of a query's words must be found for a memory to answer it.
@@ -108,14 +111,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
             in_conversations.append(chunk)
         else:
             in_others.append(chunk)
-    found = found_in(asked, hits, in_others, texts)
-    terms_meant = without_question_words(asked, found.met)
-    if terms_meant != asked:
-        found = found_in(terms_meant, hits, in_others, texts)
+    found = found_as_meant(asked, hits, in_others, texts)
     records, is_clear = list[Expansion](), True
     if named_before:
-        with_names = found_in([*terms_meant, *named_before], hits, in_others, texts)
-        records = records_of_names(message, with_names, len(terms_meant))
+        with_names = found_in([*found.terms, *named_before], hits, in_others, texts)
+        records = records_of_names(message, with_names, len(found.terms))
     if not records:
         records, is_clear = relevant(message, found)
     in_turns = found_in(asked, hits, in_conversations, texts)

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
     Verdict,
 )
 from memory_context.exceptions import JudgeError
 from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
+from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.tokens.counter import default_counter
 
 MAX_CANDIDATES = 30

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from memory_context.conversation.message import Message, references_of
-from memory_context.conversation.recall.judge_question_and_verdict import Ranges
-from memory_context.conversation.recall.question_terms import asked_terms
-from memory_context.conversation.recall.term_occurrences import wanted_lexemes
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.text.index.analyzer import held_by
+from memory_context.text.relevance.question_terms import asked_terms
+from memory_context.text.relevance.searched_candidates import Ranges
+from memory_context.text.relevance.term_occurrences import wanted_lexemes
 
 MAX_CANDIDATES = 500
 TURN_CHARACTERS = 4000

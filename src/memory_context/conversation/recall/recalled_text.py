@@ -7,27 +7,26 @@ from dataclasses import dataclass, replace
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
-    Ranges,
     Verdict,
 )
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.turns_as_text import (
     as_said,
+    is_conversation,
     least_cost,
     share_of,
     show_turns,
 )
-from memory_context.conversation.recall.turns_meant import is_conversation
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record_around_place import show_records
+from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import Ranges
 
 FOUND_TOKENS = 600
 LEAST_BUDGET = 30
@@ -158,8 +157,7 @@ class RecalledText:
         elif expansion.records:
             lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
-            readable = as_said(item.text) if is_conversation(item.text) else item.text
-            lines = excerpt(readable, query, tokens_left, count, ranking=ANSWER)
+            lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(lines.text)
         # Redaction may have made the text longer.
         if count(text) > max(tokens_left, count(lines.text)):

@@ -11,25 +11,17 @@ from dataclasses import dataclass, replace
 from itertools import chain, compress
 
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.recall.chosen_records import best_lines
 from memory_context.conversation.recall.judge_question_and_verdict import (
-    Expansion,
     Question,
-    Ranges,
-    RecallCandidate,
     Verdict,
 )
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
-from memory_context.conversation.recall.question_terms import asked_terms, names_pointed_at
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
-from memory_context.conversation.recall.searched_candidates import SearchedCandidates
-from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.turns_as_text import as_said, is_conversation
 from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
-    is_conversation,
     meets_from_elsewhere,
 )
 from memory_context.conversation.recording_to_call_log import DecisionLog
@@ -41,6 +33,15 @@ from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
+from memory_context.text.relevance.chosen_records import best_lines
+from memory_context.text.relevance.question_terms import asked_terms, names_pointed_at
+from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.searched_candidates import (
+    Ranges,
+    RecallCandidate,
+    SearchedCandidates,
+)
+from memory_context.text.relevance.term_occurrences import found_in, wanted_lexemes
 from memory_context.text.words_and_names import terms
 
 OFFERED = 30

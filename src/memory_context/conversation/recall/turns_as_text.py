@@ -14,7 +14,7 @@ from memory_context.model.reference import leading_key
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record_around_place import ASKED, Record
+from memory_context.text.excerpt.record_around_place import ASKED, SAID, Record
 from memory_context.text.index.analyzer import held_by, wanted_by
 from memory_context.text.ranges import Span, joined
 
@@ -69,8 +69,15 @@ def share_of(budget: int, least: int, reserved: int) -> int:
     return max(budget - reserved, min(least, budget * 2 // 3))
 
 
+def is_conversation(text: str) -> bool:
+    """Return whether *text* is a stored conversation: one message a line, as JSON."""
+    return text.startswith(SAID)
+
+
 def as_said(text: str) -> str:
-    """Return a stored conversation as people read it. A line that is not a whole message stays as it is."""
+    """Return a stored conversation as people read it. Any other text, and a line that is not a whole message, stays."""
+    if not is_conversation(text):
+        return text
     return "\n".join(spoken(line) for line in text.split("\n") if line)
 
 

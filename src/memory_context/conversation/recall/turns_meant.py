@@ -16,20 +16,11 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
-from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
-from memory_context.conversation.recall.reasons_for_records import MeantRecords
-from memory_context.conversation.recall.term_occurrences import (
-    FoundTerms,
-    Occurrence,
-    wanted_lexemes,
-)
 from memory_context.conversation.recall.turns_as_text import TOOL_RESULT, as_said, spoken
 from memory_context.text.excerpt.record_around_place import (
     ASKED,
     LONGEST_TURN,
     NOTED,
-    SAID,
     Record,
     turn_at,
 )
@@ -37,6 +28,13 @@ from memory_context.text.index.analyzer import held_by
 from memory_context.text.index.bm25 import idf
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
+from memory_context.text.relevance.question_terms import AskedTerm, is_pointed_at, refers_back
+from memory_context.text.relevance.reasons_for_records import Expansion, MeantRecords
+from memory_context.text.relevance.term_occurrences import (
+    FoundTerms,
+    Occurrence,
+    wanted_lexemes,
+)
 from memory_context.text.words_and_names import is_pair
 
 MOST_TURNS = 3
@@ -68,11 +66,6 @@ _POSSESSIVE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 
 Turn: TypeAlias = tuple[str, int, int]
 """The key of a stored conversation, and the offsets at which a turn begins and ends in it."""
-
-
-def is_conversation(text: str) -> bool:
-    """Return whether *text* is a stored conversation: one message a line, as JSON."""
-    return text.startswith(SAID)
 
 
 def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) -> list[Expansion]:

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from memory_context.conversation.nested_json import strings_in
+from memory_context.conversation.texts_in_json_and_its_schema import strings_in
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
 from memory_context.model.reference import leading_key, referenced_keys

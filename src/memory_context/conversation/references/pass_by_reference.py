@@ -11,7 +11,12 @@ from typing import Any, cast
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import policy_of
-from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
+from memory_context.conversation.texts_in_json_and_its_schema import (
+    Schema,
+    strings_in,
+    takes_text,
+    with_strings,
+)
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidReferenceError,

@@ -10,13 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     items_of,
     with_passed_texts,
 )
+from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
 from memory_context.model.reference import referenced_keys, with_references_as

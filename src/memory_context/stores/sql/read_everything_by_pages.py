@@ -12,7 +12,7 @@ from memory_context.model.batches import batches_of
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores.sql.overviews_of_records import TableStore, rows_of
+from memory_context.stores.sql.listings_and_totals_of_memories import TableStore, rows_of
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, records
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import within

@@ -85,16 +85,12 @@ from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.analyzer import wanted_by
-from memory_context.text.index.embedders import (
-    AnyEmbedder,
-    Distance,
-    Vector,
-    as_embedding_model,
-)
+from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedding_model
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
     from memory_context.stores.sql.adoption import Adopted
+    from memory_context.stores.sql.index.vector_index import QueryVector
     from memory_context.text.redact import Redactor
 
 T = TypeVar("T")
@@ -302,7 +298,9 @@ class SQLAlchemyStore(ClosedAtExit):
             # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:
                 opened.restore(Scope(scope.user_id), self._newest(scope, filters))
-                return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
+                return opened.search(
+                    scope, query, limit=limit, filters=filters, mode=mode, passages=passages
+                )
         request = hits_to_memories.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
@@ -633,7 +631,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _vector(
         self, query: str, mode: Mode, embedding: EmbeddingWorker | None
-    ) -> tuple[sa.Table, Vector] | None:
+    ) -> QueryVector | None:
         """Return the query's vector and the table to compare it with; None for a keyword search.
 
         Raises:
@@ -642,7 +640,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         if not embedding and mode == "semantic":
             raise InvalidArgumentError(
-                "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
+                "a semantic search needs an embedder: --embedder MODULE:NAME, SQLAlchemyStore(…, embedder=…)"
             )
         if not embedding or mode == "keyword":
             return None

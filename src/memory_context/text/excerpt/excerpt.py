@@ -7,14 +7,17 @@ Previews, recalled text and partial reads all use the function `excerpt`, each w
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
+from memory_context.text.excerpt.record_around_place import Record, spans_of
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import (
     Container,
@@ -32,12 +35,17 @@ from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.read.paging import fits, truncated
+from memory_context.text.relevance.records_meant import records_meant
 
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-READING = Ranking(counts_names=False, plain=0, share=0.5, least=0, opening=0, fills=True)
+# What a gap mark costs at most, in tokens.
+GAP_COST = 6
+READING = Ranking(
+    counts_names=False, plain=0, share=0.5, least=0, opening=0, fills=True, finds_records=True
+)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
 ENDS = Ranking(
@@ -89,7 +97,9 @@ def excerpt(
     known: AbstractSet[str] = frozenset(),
     first_line: int = 1,
 ) -> Excerpt:
-    """Return the segments of `text` that match `question`; if none does, those that hold the most names.
+    """Return the parts of `text` that match `question`; if none does, those that hold the most names.
+
+    These are segments; with a ranking that finds records, they come after the records that the question means.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
@@ -103,21 +113,27 @@ def excerpt(
         known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
+    regions = [(0, len(text))]
     if len(text) > LARGE:
         regions = hotspots(text, question)
-        found = split_regions(text, regions)
-    else:
-        found = split(text)
+    records = list[Record]()
+    if ranking.finds_records:
+        records = records_meant(text, question, regions)
+    found = _split(text, [*regions, *spans_of(records)])
+    of_records = _segments_of(records, found, budget, cost)
 
     def packed(question: str, ranking: Ranking) -> list[int]:
-        """Return the segments that fit the budget best, given a question and a ranking."""
+        """Return the segments that fit the budget best, given a question and a ranking; those of records come first."""
         scores = score(found, question, ranking, known)
+        most = budget
+        if ranking.fills:
+            most = min(budget, max(budget // BEST_PART, LEAST_BEST))
+        best = SegmentPacker(found, scores, ranking, cost).pack(most)
+        if of_records:
+            best = with_more(found, of_records, best, budget, cost)
         if not ranking.fills:
-            best = SegmentPacker(found, scores, ranking, cost).pack(budget)
             in_order = range(len(found.segments))
             return with_more(found, best, in_order, ranking.opening * budget, cost)
-        first = min(budget, max(budget // BEST_PART, LEAST_BEST))
-        best = SegmentPacker(found, scores, ranking, cost).pack(first)
         scores = score(found, question, replace(ranking, share=0), known)
         return fill(found, scores.relevance, best, budget, cost)
 
@@ -133,6 +149,57 @@ def excerpt(
         return _beginning(text, budget, cost)
     shown = _within(budget, found, first_line, chosen, cost)
     return replace(shown, is_answer=is_answer)
+
+
+def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
+    """Return an excerpt of nothing but the records and their heads, in the order of the text, with gap marks between them.
+
+    A record that no longer fits the budget is left out.
+
+    Args:
+        text: The whole text.
+        records: Its records, best first.
+        budget: The most that the excerpt may cost.
+        cost: Counts what a text costs, in tokens or characters.
+    """
+    shown = list[Record]()
+    remaining = budget
+    paid = set[Span]()
+    for record in records:
+        # Rows of one table have the same head, which is shown once.
+        new = set(record.spans) - paid
+        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in new)
+        if price <= remaining:
+            shown.append(record)
+            paid |= new
+            remaining -= price
+    shown.sort(key=attrgetter("start"))
+    return show_spans(text, spans_of(shown))
+
+
+def _split(text: str, regions: Iterable[Span]) -> Segmentation:
+    """Split a text into segments; if it is long, only its *regions*."""
+    if len(text) > LARGE:
+        return split_regions(text, joined(regions))
+    return split(text)
+
+
+def _segments_of(
+    records: Iterable[Record], found: Segmentation, budget: int, cost: Cost
+) -> list[int]:
+    """Return the segments of the *records* that fit the budget, each with its heads, best record first."""
+    starts = [segment.start for segment in found.segments]
+    chosen = list[int]()
+    for record in records:
+        wanted = list[int]()
+        for start, stop in record.spans:
+            first = max(0, bisect_right(starts, start) - 1)
+            behind = bisect_left(starts, stop)
+            wanted += [index for index in range(first, behind) if found.segments[index].end > start]
+        more = with_more(found, chosen, wanted, budget, cost)
+        if set(wanted).issubset(more):
+            chosen = more
+    return chosen
 
 
 def _within(

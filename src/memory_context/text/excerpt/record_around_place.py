@@ -7,13 +7,10 @@ what it belongs to. Only the neighbourhood of the place is read, however long th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from operator import attrgetter
 
-from memory_context.model.selection import Cost
-from memory_context.text.excerpt.excerpt import Excerpt, show_spans
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
@@ -42,7 +39,6 @@ LONGEST_TURN = 2400
 LEAST_CELLS = 3
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
-GAP_COST = 6
 LONG_LINE = 600
 # How far before a place to look for the objects around it: first nearby, then further away.
 REACHES = (8_000, 64_000)
@@ -87,31 +83,9 @@ class Record:
         return [*self.heads, (self.start, self.stop)]
 
 
-def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
-    """Return an excerpt of the records with their heads, in the order of the text, with gap marks between them.
-
-    A record that no longer fits the budget is left out.
-
-    Args:
-        text: The whole text.
-        records: Its records, best first.
-        budget: The most that the excerpt may cost.
-        cost: Counts what a text costs, in tokens or characters.
-    """
-    chosen = list[Record]()
-    remaining = budget
-    paid = set[Span]()
-    for record in records:
-        # Rows of one table have the same head, which is shown once.
-        new = set(record.spans) - paid
-        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in new)
-        if price <= remaining:
-            chosen.append(record)
-            paid |= new
-            remaining -= price
-    chosen.sort(key=attrgetter("start"))
-    spans = chain.from_iterable(record.spans for record in chosen)
-    return show_spans(text, spans)
+def spans_of(records: Iterable[Record]) -> list[Span]:
+    """Return the spans of records and of their heads."""
+    return list(chain.from_iterable(record.spans for record in records))
 
 
 def record_at(text: str, start: int, stop: int) -> Record:

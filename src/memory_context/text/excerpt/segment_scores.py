@@ -64,6 +64,7 @@ class Ranking:
         least: The least worth for its price that a segment needs to be shown.
         opening: If less than this part of the budget is shown, the text's beginning is shown up to there.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
+        finds_records: Whether the records that the question means come first, each as a whole.
     """
 
     counts_names: bool = True
@@ -78,6 +79,7 @@ class Ranking:
     least: float = 0.02
     opening: float = 0.3
     fills: bool = False
+    finds_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

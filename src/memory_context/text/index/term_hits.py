@@ -15,6 +15,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import idf, often
 from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
+from memory_context.text.ranges import Span
 
 MOST_CHUNKS = 40
 CHUNKS_OF_TERM = 8
@@ -89,24 +90,29 @@ def best_chunks(
     return list(chosen)
 
 
-def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> TermHits:
-    """Return the hits that an index of *items* would give, by analyzing their texts; for stores without an index."""
+def term_hits(
+    items: Iterable[MemoryItem],
+    terms: Sequence[Sequence[str]],
+    regions: Sequence[Span] | None = None,
+) -> TermHits:
+    """Return the hits that an index of *items* would give, by analyzing their texts, or only these *regions* of each."""
     wanted = frozenset(chain.from_iterable(terms))
     held = defaultdict[str, dict[int, float]](dict)
     places = list[ChunkPlace]()
     for item in items:
         card = card_of(item)
         text = searchable(item)
-        start = 0
-        while start < len(text):
-            stop = end_of_chunk(text, start)
-            counts = Counter(analyze(text[start:stop]).counts)
-            counts.update(card)
-            number = len(places)
-            places.append(ChunkPlace(item.memory_key, start, stop))
-            for lexeme in wanted.intersection(counts):
-                held[lexeme][number] = often(counts[lexeme])
-            start = stop
+        for begin, stop in regions or [(0, len(text))]:
+            start = begin
+            while start < stop:
+                end = min(end_of_chunk(text, start), stop)
+                counts = Counter(analyze(text[start:end]).counts)
+                counts.update(card)
+                number = len(places)
+                places.append(ChunkPlace(item.memory_key, start, end))
+                for lexeme in wanted.intersection(counts):
+                    held[lexeme][number] = often(counts[lexeme])
+                start = end
     holding = {lexeme: len(chunks) for lexeme, chunks in held.items()}
     hits = TermHits(len(places), holding, held.keys())
     best = best_chunks(terms, held, hits.rarity)

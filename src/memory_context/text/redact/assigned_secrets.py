@@ -70,8 +70,8 @@ _SIGNS = "|".join(
         rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}{_TYPE}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
         rf"(?P<below>:{_SPACE}[|>][+-]?{_SPACE}\r?\n[ \t]{{1,40}}(?=\S{{4,256}}[ \t]{{0,8}}\r?$))",  # name: | of YAML
         rf"{_QUOTE}:\s?\[\s{{0,40}}(?=\"[^\s\"]{{4,256}}\"\s{{0,40}}\])",  # "name": ["…"]
-        # name=…, "name": …, config["name"] = …; make's ?= and :::=, PHP's .=
-        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:{{1,3}}=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}",
+        # name=…, "name": …, config["name"] = …; make's ?= and :::=, PHP's .=; not an empty name= before the next=…
+        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:{{1,3}}=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}(?!(?<=\w=[ \t]+)[a-z_]+=)",
         # Go's var name string = "…"
         rf"[ \t]{{1,4}}[A-Za-z_*][\w.*\[\]]{{0,40}}[ \t]{{1,4}}={_SPACE}(?={_QUOTE})",
         # The arguments of a call that sets or gets a name: setProperty("name", "…"), getenv("name", "…")

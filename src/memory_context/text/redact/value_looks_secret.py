@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import regex
 
-# A placeholder: a value in brackets, a variable (%VAR%, $VAR), a format (%s, %(name)s), or only stars and dots; or a value
-# that begins like a template or HTML, or has a variable in it.
+# A placeholder: a value in brackets, a variable (%VAR%, $VAR), formats (%s, %s:%s, %(name)s), or only stars and dots; or a
+# value that begins like a template or HTML, or has a variable in it.
 _PLACEHOLDER = regex.compile(
-    r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?|%\(\w+\)[a-z]|\$+\w+(?:::\w+)*-?|[*•.x_#?-]+"
+    r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?(?:[:/@.,-]%[a-z]\w?)*|%\(\w+\)[a-z]|\$+\w+(?:::\w+)*-?|[*•.x_#?-]+"
     r"|(?:\{\{|\[\[|<<|<%|[$%#@]\{|\$\(|</?(?:[abip]|br|code|div|em|h[1-6]|li|span|strong)/?>).*"
     r"|.*(?:\$\{[a-z_][\w.]*(?:[:?+-][^}]*)?\}|\$\([\w/.-]+\)|\{\{[\w.]+.*\}\}).*"
 )
@@ -26,17 +26,17 @@ RELATIVE_PATH = regex.compile(r"[\w.@+-]*(?:[/\\]+[\w.@+-]+)+[/\\]*")
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _WORDS = r"[A-Za-z_.\[\]]+"
 _CALLER = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[\w$]+)*!?"
-# A call, an index or a type, closed or not; alternatives (a|b, a&&b); a name and an operator.
+# A call, an index or a type, closed or not; alternatives (a|b, a&&b); a name and an operator; a hexadecimal number.
 _CODE = regex.compile(
     rf"{_CALLER}(?:(?:\(.*\)|\[.*\]|<.*>|\{{.*\}})(?:[.?\[(:)\]}}>|&].*)?|[(<\[{{](?:.*[(\[{{])?)"
-    rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*"
+    rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*|0x[0-9A-Fa-f]{{1,8}}"
 )
 _OPENED_CALL = regex.compile(rf"{_CALLER}[(<\[{{].*")
 _NAME_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
-# Words with few digits, joined by signs, or in CamelCase, or in CAPITALS_WITH_UNDERSCORES.
+# Words with few digits, joined by signs, or in CamelCase (NoSuchUser, lastEventId), or in CAPITALS_WITH_UNDERSCORES.
 _NAME = regex.compile(
     rf"{_NAME_PART}(?:[-_./:@]+{_NAME_PART})+"
-    r"|(?:[A-Z]?[a-z]{2,})+[0-9]{0,4}(?:[A-Z][a-z]{2,})*|[A-Z]+(?:_[A-Z0-9]+)*"
+    r"|(?:[A-Z][a-z](?=[A-Z]))?(?:[A-Z]?[a-z]{2,})+(?:[A-Z][a-z]\Z|[0-9]{0,4}(?:[A-Z][a-z]{2,})*)|[A-Z]+(?:_[A-Z0-9]+)*"
 )
 # A run of letters and digits: longer than the last part of a UUID, or shorter with digits and letters of both cases.
 _RUN = regex.compile(

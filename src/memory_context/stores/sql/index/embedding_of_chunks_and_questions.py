@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import EmbedderError
+from memory_context.exceptions import EmbedderError, MissingDependencyError
 from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
@@ -58,29 +58,32 @@ class EmbeddingWorker:
         self._thread = None
         self._closing = False
 
-    def embed_query(self, query: str) -> tuple[sa.Table, Vector]:
+    def embed_query(self, query: str) -> vector_index.QueryVector:
         """Return the vector of a query, and the table with the vectors to compare it with.
 
         Raises:
             EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
+            MissingDependencyError: numpy is not installed.
         """
         if not self._breaker.lets_ask:
-            raise EmbedderError("the embedder failed a moment ago")
+            raise EmbedderError(f"the embedder failed within the last {PAUSE:.0f} seconds")
         try:
-            vector = within(
-                QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
-            )
+            ask = partial(self._model.query, query)
+            vector = within(QUERY_SECONDS, ask, "memory-context-query")
+            [numbers] = vector_index.as_array([vector], self._model.distance)
+        except MissingDependencyError:
+            raise
         except Exception as error:
             self._breaker.note_failure()
             events.QUERY_NOT_EMBEDDED.log(error)
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        return self._table_for(vector), vector
+        return self._table_of(len(numbers)), numbers
 
-    def _table_for(self, vector: Vector) -> sa.Table:
+    def _table_of(self, dimensions: int) -> sa.Table:
         """Return the table for the model's vectors of this length."""
-        return vector_index.table_of(self._model, len(vector), self._database.dialect)
+        return vector_index.table_of(self._model, dimensions, self._database.dialect)
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
@@ -180,8 +183,7 @@ class EmbeddingWorker:
         """
         with self._embedding:
             if self._table is None:
-                vector = self._model.query(PROBE)
-                table = self._table_for(vector)
-                self._database.write(vector_index.ensure, table, len(vector))
+                table = self._table_of(len(self._model.query(PROBE)))
+                self._database.write(vector_index.ensure, table)
                 self._table = table
             return self._table

@@ -22,7 +22,6 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
 from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.text.index.analyzer import held_by, words_found_by
 from memory_context.text.index.chunks import card_of, searchable
-from memory_context.text.index.embedders import Vector
 from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
 
@@ -51,7 +50,7 @@ class SearchRequest(NamedTuple):
 
     user_id: str
     wanted: Sequence[str]
-    vector: tuple[sa.Table, Vector] | None
+    vector: vector_index.QueryVector | None
     conditions: Conditions
     narrowed: bool
     limit: int

@@ -54,6 +54,8 @@ ASKED_TOGETHER = 10_000
 LOCK = 7_305_419_172_614_030
 Similarities: TypeAlias = dict[tuple[UUID, int], float]
 """The similarities of chunks, by memory and ordinal, best first."""
+QueryVector: TypeAlias = "tuple[sa.Table, NDArray[np.float32]]"
+"""The vector of a query, and the table of the vectors to compare it with."""
 
 
 class Measure(NamedTuple):
@@ -92,17 +94,21 @@ def load_numpy() -> Any:  # noqa: ANN401 - a module
     return numpy
 
 
-def as_array(vectors: Sequence[Vector], distance: Distance = "cosine") -> NDArray[np.float32]:
+def as_array(
+    vectors: Sequence[Vector | NDArray[np.float32]], distance: Distance = "cosine"
+) -> NDArray[np.float32]:
     """Return *vectors* as the rows of an array. For cosines they are normalized, so that cosines are dot products.
 
     Raises:
         StoreError: They are not vectors of finite numbers with equal lengths.
     """
     numpy = load_numpy()
-    rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
+    try:
+        rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
+    except (TypeError, ValueError):  # of texts, or of lists of different lengths
+        rows = numpy.empty(0)
     # Checked, because an embedder is the user's own code, and a NaN would make every comparison false.
-    are_numbers = rows.size > 0 and numpy.isfinite(rows).all()
-    if rows.ndim != 2 or not are_numbers:
+    if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         raise StoreError(
             f"an embedder must return one vector of finite numbers for each text, not an array of shape {rows.shape}"
         )
@@ -125,7 +131,7 @@ def table_of(model: EmbeddingModel, dimensions: int, dialect: str) -> sa.Table:
         sa.ForeignKeyConstraint(
             ["user_id", "memory_id"], [memories.c.user_id, memories.c.id], ondelete="CASCADE"
         ),
-        info={"distance": model.distance},
+        info={"distance": model.distance, "dimensions": dimensions},
     )
 
 
@@ -141,7 +147,7 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
     return PgVector(dimensions)
 
 
-def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
+def ensure(connection: sa.Connection, table: sa.Table) -> None:
     """Create a model's table if there is none; on PostgreSQL with an HNSW index."""
     # Else two processes could create the table at once, and one of them would fail.
     advisory_lock(connection, LOCK)
@@ -150,7 +156,7 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
     if is_postgresql(connection):
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
     hash_partitioned_tables.create(connection, table)
-    if is_postgresql(connection) and dimensions <= MAX_INDEXED:
+    if is_postgresql(connection) and table.info["dimensions"] <= MAX_INDEXED:
         operators = {"vector": MEASURES[table.info["distance"]].operators}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
         index.create(connection)
@@ -228,8 +234,13 @@ def add(
     if not ordinals:
         return
     rows = as_array(vectors, table.info["distance"])
-    if len(rows) != len(ordinals):
-        raise StoreError(f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts")
+    dimensions = table.info["dimensions"]
+    # SQLite would keep vectors of any length, and each search would fail on them.
+    if rows.shape != (len(ordinals), dimensions):
+        raise StoreError(
+            f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts, with {rows.shape[1]} numbers each where "
+            f"there were {dimensions} before; another model has another embedding_model="
+        )
     as_bytes = is_sqlite(connection)
     values = [
         {
@@ -247,15 +258,14 @@ def nearest(
     connection: sa.Connection,
     table: sa.Table,
     user_id: str,
-    vector: Vector,
+    query: NDArray[np.float32],
     inside: MemoryIds | None,
     limit: int,
 ) -> list[ChunkHit]:
-    """Return the chunks whose vectors are most similar to *vector*, best first."""
+    """Return the chunks whose vectors are most similar to that of *query*, best first."""
     if not sa.inspect(connection).has_table(table.name):
         return []
     distance = table.info["distance"]
-    [query] = as_array([vector], distance)
     mine = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
     if inside is not None:
         mine = mine.where(table.c.memory_id.in_(inside))
@@ -286,7 +296,9 @@ def nearest(
     ]
 
 
-def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
+def chance(
+    connection: sa.Connection, table: sa.Table, user_id: str, vector: NDArray[np.float32]
+) -> Chance:
     """Return how similar the user's chunks are to *vector* by chance, estimated from 1,000 of them."""
     chunks = count_rows(connection, table, user_id=user_id)
     vectors = sa.select(table.c.vector).filter_by(user_id=user_id)

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.question_terms import AskedTerm
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.relevance.question_terms import AskedTerm
 
 # A reason quotes this many words.
 MOST_QUOTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A memory to open, and the part of it to show.
+
+    Attributes:
+        key: The key of the memory.
+        query: What is wanted of it. Without a query and lines, it is what the newest message asks.
+        lines: The lines to show, as ``120-180``.
+        why: The reason, for people.
+        records: The records or turns to show, if they are known.
+        more: How many further records are meant alike, but were left out.
+    """
+
+    key: str
+    query: str | None = None
+    lines: str | None = None
+    why: str = ""
+    records: tuple[Record, ...] = ()
+    more: int = 0
 
 
 class MeantRecords:

@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
-from memory_context.conversation.recall.judge_question_and_verdict import RecallCandidate
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.index.chunks import card_of
 from memory_context.text.read.line_ranges import LineNumbers
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCandidate:
+    """A memory of the conversation whose whole text is not in the prompt.
+
+    Attributes:
+        item: The memory.
+        seen: Its lines that are in the prompt, as ranges of line numbers.
+        recency: A number that is higher for memories that came, were mentioned or were recalled later.
+        best_line: The line that shares most with the message, for a judge that asks a model.
+        came: A number that is higher for memories that came or were named later; recalling one does not change it.
+    """
+
+    item: MemoryItem
+    seen: Ranges = ()
+    recency: int = 0
+    best_line: str = ""
+    came: int = 0
 
 
 class SearchedCandidates:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from memory_context.conversation.recall.term_occurrences import (
+from memory_context.text.index.analyzer import held_by
+from memory_context.text.relevance.term_occurrences import (
     FoundTerms,
     Occurrence,
     wanted_lexemes,
 )
-from memory_context.text.index.analyzer import held_by
 
 # Two neighbouring lines with the same signs between their words are entries of a list if they have this many words.
 LEAST_WORDS = 4

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
 
 # In characters.
 WINDOW = 800

@@ -17,9 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, takewhile
 
-from memory_context.conversation.recall.numbers_with_names import is_named
-from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
-from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
@@ -29,6 +26,9 @@ from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end
+from memory_context.text.relevance.numbers_with_names import is_named
+from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
+from memory_context.text.relevance.searched_candidates import SearchedCandidates
 from memory_context.text.rows.names_above_rows import names_above
 from memory_context.text.words_and_names import UNSPACED_RUN, unescaped
 
@@ -235,6 +235,21 @@ def found_in(
         found.described[key] = {
             number for number, lexemes in enumerate(wanted) if lexemes_named >= set(lexemes)
         }
+    return found
+
+
+def found_as_meant(
+    asked: Sequence[AskedTerm],
+    hits: TermHits,
+    chunks: Sequence[ChunkPlace],
+    texts: SearchedCandidates,
+) -> FoundTerms:
+    """Return, as `found_in` does, where the terms stand, without those that only ask: that may, and that stand nowhere."""
+    found = found_in(asked, hits, chunks, texts)
+    met = found.met
+    meant = [term for number, term in enumerate(asked) if number in met or not term.may_only_ask]
+    if len(meant) < len(asked):
+        return found_in(meant, hits, chunks, texts)
     return found
 
 

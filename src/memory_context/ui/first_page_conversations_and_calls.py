@@ -18,7 +18,7 @@ from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.reference import referenced_keys
 from memory_context.model.transcript import Transcript
-from memory_context.stores.sql.overviews_of_records import ThreadSummary
+from memory_context.stores.sql.listings_and_totals_of_memories import ThreadSummary
 from memory_context.ui.visit_and_page_parts import Visit, listing, remark, when
 
 ROWS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from memory_context.conversation.recall.question_terms import READ_AT_MOST
+from memory_context.text.relevance.question_terms import READ_AT_MOST
 
 _DURATION = "time duration seconds ms elapsed latency runtime took length"
 _PRICE = "price cost total amount fee rate fare sum"

@@ -291,11 +291,6 @@ def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
     }
 
 
-def without_question_words(terms: Sequence[AskedTerm], met: Collection[int]) -> list[AskedTerm]:
-    """Return *terms* without those that may be question words and stand in no text: whose indexes are not in *met*."""
-    return [term for number, term in enumerate(terms) if number in met or not term.may_only_ask]
-
-
 def asked_terms(message: str) -> list[AskedTerm]:
     """Return the terms of a message, each once: phrases first, then words, both in their order; at most 60."""
     text = message[:READ_AT_MOST]

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 
-from memory_context.conversation.recall.places_in_records import (
+from memory_context.text.index.bm25 import idf
+from memory_context.text.relevance.places_in_records import (
     is_listed,
     is_spoken_of,
     is_structured,
     is_value,
     names_its_record,
 )
-from memory_context.conversation.recall.question_terms import (
+from memory_context.text.relevance.question_terms import (
     AskedTerm,
     asked_terms,
     asks,
@@ -31,8 +32,7 @@ from memory_context.conversation.recall.question_terms import (
     may_be_noun,
     names_alone,
 )
-from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
-from memory_context.text.index.bm25 import idf
+from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
 
 # Outside of lists, a term that stands in more records than this does not identify one.
 FEW = 3

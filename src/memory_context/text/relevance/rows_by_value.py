@@ -12,9 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from memory_context.conversation.recall.ranked_places import LEAST_OF_FACT, RankedPlaces
-from memory_context.conversation.recall.superlatives_and_bounds import AskedValue, asked_value
-from memory_context.conversation.recall.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
@@ -22,6 +19,9 @@ from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.numbers_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
+from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces
+from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_value
+from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row
 

@@ -6,7 +6,8 @@ Five ways are tried in turn (`RankedPlaces` ranks the places for the second to f
 - the records that a name or a rare value in the message identifies, unless they came already. A question for a reason or
   an explanation looks for these first, and for the others only if there are none;
 - for each clause of a question that these do not answer, the records that hold most of what it tells;
-- if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
+- if nothing was found or the message refers back, the windows of lines that hold most of it
+  (`windows_if_no_record_is_named`).
 
 A question with a pronoun may mean something that the answer before it named; that is looked for by itself
 (`records_of_names`).
@@ -21,23 +22,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.places_in_records import is_listed
-from memory_context.conversation.recall.question_terms import (
+from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.relevance.places_in_records import is_listed
+from memory_context.text.relevance.question_terms import (
     is_pointed_at,
     refers_back,
 )
-from memory_context.conversation.recall.ranked_places import FEW, RankedPlaces
-from memory_context.conversation.recall.reasons_for_records import MeantRecords
-from memory_context.conversation.recall.rows_by_value import rows_by_value
-from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
-from memory_context.conversation.recall.windows_of_text import (
+from memory_context.text.relevance.ranked_places import FEW, RankedPlaces
+from memory_context.text.relevance.reasons_for_records import Expansion, MeantRecords
+from memory_context.text.relevance.rows_by_value import rows_by_value
+from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
+from memory_context.text.relevance.windows_if_no_record_is_named import (
     best_windows,
     line_of,
     terms_at,
     windows_of,
 )
-from memory_context.text.excerpt.record_around_place import Record
 
 # So many terms of a message are looked for by themselves: a pasted log is full of names, and comparing records takes time.
 MOST_NAMES = 20

@@ -1,0 +1,35 @@
+"""Find the records of one text that a question means, without an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_context.model.item import MemoryItem
+from memory_context.text.excerpt.record_around_place import SAID, Record
+from memory_context.text.index.term_hits import term_hits
+from memory_context.text.ranges import Span
+from memory_context.text.relevance.chosen_records import relevant
+from memory_context.text.relevance.question_terms import asked_terms
+from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
+from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
+
+# A single letter is no lexeme, so nothing is found by the key.
+KEY = "t"
+
+
+def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Record]:
+    """Return the records of a text that *question* means, best first; none of a stored conversation.
+
+    Args:
+        text: The whole text.
+        question: What the reader wants to know.
+        regions: The parts of the text to look at.
+    """
+    asked = asked_terms(question)
+    if not asked or text.startswith(SAID):
+        return []
+    item = MemoryItem(user_id="", memory_key=KEY, memory_type="text", tier="detail", content=text)
+    texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
+    hits = term_hits([item], list(map(wanted_lexemes, asked)), regions)
+    expansions, _ = relevant(question, found_as_meant(asked, hits, hits.places, texts))
+    return [record for expansion in expansions for record in expansion.records]
