@@ -107,8 +107,7 @@ class AgentMemoryService:
         """Append *content* to a file, which is made if it is missing. Concurrent appends do not mix or get lost."""
 
         def appended(read: Read) -> str:
-            before = read() or ""
-            return before + _checked(content)
+            return (read() or "") + _checked(content)
 
         self._change(agent_instance_id, relative_file_path, appended)
 
@@ -323,7 +322,11 @@ class AgentMemoryService:
             with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 root = stack.enter_context(handles.folder(base, (name,), make=make))
-                _refuse_colliding_id(base, name)
+                # An id that the file system takes for that of another agent, as macOS does with b and B.
+                if name not in os.listdir(base):  # noqa: PTH208 - of an open folder
+                    raise InvalidPathError(
+                        f"the file system takes the agent's id {name!r} for that of another one"
+                    )
             yield root
 
     @contextlib.contextmanager
@@ -384,14 +387,6 @@ def _as_agent_not_found(name: str) -> Generator[None]:
         raise AgentNotFoundError(
             f"the folder of the agent {name!r} cannot be made or used: {error}"
         ) from error
-
-
-def _refuse_colliding_id(base: int, name: str) -> None:
-    """Refuse an id that the file system takes for that of another agent, as macOS does with b and B."""
-    if name not in os.listdir(base):
-        raise InvalidPathError(
-            f"the file system takes the agent's id {name!r} for that of another one"
-        )
 
 
 def _refuse_second_spelling(there: Sequence[str], parts: Parts) -> None:

@@ -51,7 +51,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     console = screen()
     checks = list[dict[str, object]]()
     for check in examined(store or database_here()):
-        checks.append(asdict(check))
+        checks.append(check._asdict())
         if not as_json:  # at once, because the next check may be slow
             line = Text(f"{check.status:<8}", style=_STYLES[check.status])
             line.append_text(plain(f"{check.name}: {check.found}"))

@@ -54,7 +54,7 @@ def threads(
         total = catalog.count_threads(scope.user_id)
         missing = None if total else missing_name(database, scope.user_id)
     if as_json:
-        conversations = [asdict(thread) for thread in found]
+        conversations = [thread._asdict() for thread in found]
         print_json({"threads": conversations, **page_facts(limit, offset, total)})
     else:
         rows = [
@@ -112,7 +112,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     if missing:
         say(missing)
     if as_json:
-        tables = {name: [asdict(total) for total in rows] for name, rows in totals.items()}
+        tables = {name: [total._asdict() for total in rows] for name, rows in totals.items()}
         print_json({"database_bytes": database_bytes, **sums, **tables})
     else:
         rows = [(name.replace("_", " "), f"{value:,}") for name, value in sums.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +26,6 @@ from memory_context.memory.package_text_and_what_was_used import (
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
-from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.scope import DETAIL, Scope
@@ -190,9 +188,7 @@ class ContextAssembler:
             before = store.get(self._history, key)
             # Reading and writing are two steps: without the lock two threads would lose what the
             # other noted.
-            known = frozenset[str]()
-            if before:
-                known = frozenset(json.loads(before.text)["used"])
+            known = frozenset[str](json.loads(before.text)["used"] if before else ())
             if not before or not used <= known:
                 redaction = self.memories.redaction()
                 record = self._record(package, key, known | used, redaction)
@@ -217,19 +213,17 @@ class ContextAssembler:
             InvalidArgumentError: An allocation without a part above 0.
             StoreError: The store failed.
         """
-        recorded: Filters = {"memory_type": ASSEMBLY, "is_active": False}
         items = self.memories.memory_store.query(
-            self._history, recorded, limit=limit, order_by=NEWEST
+            self._history,
+            {"memory_type": ASSEMBLY, "is_active": False},
+            limit=limit,
+            order_by=NEWEST,
         )
-        records: list[JsonObject] = [json.loads(item.text) for item in items]
+        records = [json.loads(item.text) for item in items]
         if not allocation:
             allocation = dict(records[0]["allocation"] if records else DEFAULT_ALLOCATION)
         history = [RecordedAssembly.from_record(record) for record in records]
         return advise(history, _checked(allocation))
-
-    def _scope(self, tier: str) -> Scope:
-        """Return the scope of a tier, limited to the places that are open now."""
-        return replace(self._tiers[tier], places=self.memories.scope.places)
 
     def _ranked(self, tier: str, sample: _TierSample, ends: int) -> Iterator[RankedMemory]:
         """Yield the memories of a tier that lead a ranking or are kept, with their scores."""
@@ -245,16 +239,16 @@ class ContextAssembler:
                 # With few memories the first are the last, too.
                 positions.setdefault(item.id, position)
         for item in distinct.values():
-            relevance = 0.0
-            if item.match and best > 0:
-                relevance = item.match.score / best
+            relevance = item.match.score / best if item.match and best > 0 else 0.0
             worth = score(relevance, item.importance, self._clock() - item.updated_at)
             yield RankedMemory(item, tier, worth, positions.get(item.id))
 
     def _sample(self, tier: str, task: str, limit: int, ends: int) -> _TierSample:
         """Return the memories of a tier that lead a ranking or are kept, and how much it holds."""
         store = self.memories.memory_store
-        parts: list[tuple[Scope, Filters]] = [(self._scope(tier), self._wanted)]
+        # Limited to the places that are open now.
+        scope_of_tier = replace(self._tiers[tier], places=self.memories.scope.places)
+        parts: list[tuple[Scope, Filters]] = [(scope_of_tier, self._wanted)]
         if tier == GLOBAL.name:
             parts += [(self.memories.offered, {**one, **self._wanted}) for one in _WITHOUT_TIER]
         sample = _TierSample([], [])
@@ -299,14 +293,11 @@ class ContextAssembler:
         )
 
 
-def _is_part(part: float) -> bool:
-    return math.isfinite(part) and 0 <= part <= LARGEST_PART
-
-
 def _checked(allocation: Allocation) -> dict[str, float]:
     """Return the allocation, if every part lies between 0 and 100 and one is above 0."""
     parts = dict(allocation)
-    are_valid = all(map(_is_part, parts.values()))
+    # NaN is in no range.
+    are_valid = all(0 <= part <= LARGEST_PART for part in parts.values())
     if not are_valid or not any(parts.values()):
         raise InvalidArgumentError(
             f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import timedelta
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from memory_context.model.tiers_and_limits import GLOBAL
@@ -59,17 +60,10 @@ def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> di
     """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
     tokens = dict.fromkeys(allocation, 0)
     remaining = budget
-    waiting = list[str]()
-    for tier, part in allocation.items():
-        needed = demand.get(tier, 0)
-        if part > 0 and needed > 0:
-            waiting.append(tier)
+    waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
     while waiting:
         parts = math.fsum(allocation[tier] for tier in waiting)
-        fair = dict[str, int]()
-        for tier in waiting:
-            part = allocation[tier] / parts
-            fair[tier] = int(remaining * part)
+        fair = {tier: int(remaining * (allocation[tier] / parts)) for tier in waiting}
         # A tier that needs less than its share gives the rest back, which may satisfy another tier:
         # hence the loop.
         satisfied = [tier for tier in waiting if demand[tier] <= fair[tier]]
@@ -110,7 +104,7 @@ def choose(
     wanted = [candidate for candidate in candidates if candidate.tier in filled]
     filler = _BudgetFiller(wanted, budget, allocation, longest)
     kept = [candidate for candidate in wanted if candidate.kept is not None]
-    for candidate in sorted(kept, key=lambda candidate: candidate.kept or 0):
+    for candidate in sorted(kept, key=attrgetter("kept")):
         filler.take_or_refer(candidate)
     for candidate in filler.without_allotment(wanted):
         filler.take_from_share(candidate)

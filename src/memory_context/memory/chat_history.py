@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
@@ -136,7 +136,7 @@ class ConversationMemory:
         # The id keeps equal turns of two writers apart: equal contents are one record.
         marks = {"at": moment.isoformat(), "id": uuid4().hex}
         redaction = self._manager.redaction() if self._manager else Redaction(None)
-        added = _Added(redaction)
+        added = _Added(redaction, [], [])
         for turn in turns:
             text = redaction.text(turn.text)
             to_content(dict(turn.data))  # raises for what JSON cannot express
@@ -198,8 +198,7 @@ Line = tuple[str, str, datetime]
 """A turn as JSON, the key of the memory that holds it, and when that was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Added:
+class _Added(NamedTuple):
     """Turns that were added together.
 
     Attributes:
@@ -209,8 +208,8 @@ class _Added:
     """
 
     redaction: Redaction
-    turns: list[ChatTurn] = field(default_factory=list[ChatTurn])
-    lines: list[str] = field(default_factory=list[str])
+    turns: list[ChatTurn]
+    lines: list[str]
 
     @property
     def said(self) -> list[ChatTurn]:
@@ -258,9 +257,7 @@ class _SessionsInProcess:
         with self._lock:
             _, kept = self._sessions.pop(session, (None, ()))
         # No caller saw the one line that is kept beyond the window.
-        if self._limit is None:
-            return len(kept)
-        return min(len(kept), self._limit - 1)
+        return len(kept) if self._limit is None else min(len(kept), self._limit - 1)
 
     def _drop_idle(self, moment: datetime) -> None:
         while self._idle is not None and self._sessions:
@@ -293,9 +290,7 @@ class _SessionsInStore:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
-        number = 0
-        if newest:
-            number = int(newest[0].memory_key.rpartition("_")[2]) + 1
+        number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
         while True:  # another writer may have taken the number; one of them gets it, so this ends
             number = self._first_undeleted(session, number)
             try:
@@ -375,9 +370,7 @@ def _lines(item: MemoryItem) -> list[str]:
     # A line with a lone surrogate is kept as bytes.
     text = item.data.decode("utf-8", "surrogatepass")
     # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
-    lines = []
-    if text:
-        lines = text.split("\n")
+    lines = text.split("\n") if text else []
     for place, line in _recalled(item):
         lines.insert(place, line)
     return lines
@@ -415,6 +408,4 @@ def _moment(text: object) -> datetime | None:
     except ValueError:
         return None
     # Without a zone it could not be compared with the others.
-    if moment.tzinfo:
-        return moment
-    return None
+    return moment if moment.tzinfo else None

@@ -212,16 +212,13 @@ class _Consolidation(NamedTuple):
         if len(kept) < NAMES_KEPT * len(known):
             return None
         before = sum(item.token_count for item in group)
-        if self.memories.counter.count(text) >= before:
-            return None
-        return text
+        return text if self.memories.counter.count(text) < before else None
 
     def _made(self, group: Sequence[MemoryItem], text: str, by: str) -> MergedNotes:
         key = "" if self.dry_run else self._stored(group, text, by)
         sources = tuple(item.memory_key for item in group)
         before = sum(item.token_count for item in group)
-        after = self.memories.counter.count(text)
-        return MergedNotes(key, sources, by, before, after)
+        return MergedNotes(key, sources, by, before, self.memories.counter.count(text))
 
     def _stored(self, group: Sequence[MemoryItem], text: str, by: str) -> str:
         newest = group[-1]
@@ -267,13 +264,11 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
     by_key = {note.memory_key: note for note in notes}
     finished = list[str]()
     for note in notes:
-        keys: list[str] = note.content_metadata.get(FROM, [])
-        hashes: list[str] = note.content_metadata.get(HASHES, [])
+        keys = note.content_metadata.get(FROM, [])
+        hashes = note.content_metadata.get(HASHES, [])
         for key, content_hash in zip(keys, hashes, strict=False):
             source = by_key.get(key)
-            if not source or source.tier_id != note.tier_id:
-                continue
-            if source.content_hash != content_hash:
+            if not source or (source.tier_id, source.content_hash) != (note.tier_id, content_hash):
                 continue
             if dry_run or _evict(memories, source, note.memory_key):
                 finished.append(key)
@@ -285,8 +280,7 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     store = memories.memory_store
     scope = memories.scope
     item = store.get(scope, read.memory_key)
-    was_read = (read.content_hash, read.tier_id)
-    if not item or (item.content_hash, item.tier_id) != was_read:
+    if not item or (item.content_hash, item.tier_id) != (read.content_hash, read.tier_id):
         return False
     links = {**item.content_metadata, INTO: into}
     evicted = replace(item, is_active=False, content_metadata=links, updated_at=now())

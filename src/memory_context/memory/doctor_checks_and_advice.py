@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from memory_context.exceptions import MemoryContextError
 from memory_context.memory.filters_from_keywords import ANY_STATE
@@ -31,17 +29,11 @@ _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
 
 
-class CheckStatus(StrEnum):
-    """The outcome of a check. A note is neither good nor bad; a problem must be solved."""
-
-    OK = "ok"
-    NOTE = "note"
-    WARNING = "warning"
-    PROBLEM = "problem"
+Status: TypeAlias = Literal["ok", "note", "warning", "problem"]
+"""The outcome of a check. A note is neither good nor bad; a problem must be solved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One thing that was checked.
 
     Attributes:
@@ -53,7 +45,7 @@ class Check:
 
     name: str
     found: str
-    status: CheckStatus = CheckStatus.OK
+    status: Status = "ok"
     remedy: str = ""
 
 
@@ -63,14 +55,13 @@ def examined(store: str | None) -> Iterator[Check]:
     The database is only read: nothing is created, upgraded or indexed. Checks that an earlier
     problem makes impossible are left out.
     """
-    found = f"{__version__}, Python {platform.python_version()}"
-    yield Check("memory-context", found)
+    yield Check("memory-context", f"{__version__}, Python {platform.python_version()}")
     yield _token_counting()
     if store:
         yield from _database(store)
     else:
         remedy = "name it: --store URL, or MEMORY_CONTEXT_STORE"
-        yield Check("database", "not looked at", CheckStatus.NOTE, remedy)
+        yield Check("database", "not looked at", "note", remedy)
 
 
 def _token_counting() -> Check:
@@ -82,7 +73,7 @@ def _token_counting() -> Check:
         "pip install 'memory-context[exact]', let the machine reach the internet once, or put tiktoken's file of ranks "
         "into TIKTOKEN_CACHE_DIR"
     )
-    return Check("token counting", found, CheckStatus.WARNING, remedy)
+    return Check("token counting", found, "warning", remedy)
 
 
 def _database(url: str) -> Iterator[Check]:
@@ -94,19 +85,19 @@ def _database(url: str) -> Iterator[Check]:
         # Before it is opened: SQLite would create the file.
         elif path := doctor_looks_into_a_database.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
-            yield Check("database", f"there is no file {path!r}", CheckStatus.PROBLEM, remedy)
+            yield Check("database", f"there is no file {path!r}", "problem", remedy)
             return
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(doctor_looks_into_a_database.server)
                 yield _access(f"{server}, {store.url or 'in memory'}", store.database)
                 for check in _schema_and_index(store.database):
-                    if check.name == "schema" and check.status is CheckStatus.PROBLEM:
+                    if check.name == "schema" and check.status == "problem":
                         has_our_schema = False
                     yield check
     except MemoryContextError as error:
         remedy = "check the URL, the server, and the rights of this user"
-        yield Check("database", str(error), CheckStatus.PROBLEM, remedy)
+        yield Check("database", str(error), "problem", remedy)
         return
     if has_our_schema and innermost_url != url:
         yield _encoded_contents(url)
@@ -116,14 +107,14 @@ def _access(name: str, database: Database) -> Check:
     if not database.reads_only:
         return Check("database", name)
     remedy = "to store anything, let this user write: to the file, or to the tables of a server that is no standby"
-    return Check("database", f"{name}: read-only", CheckStatus.WARNING, remedy)
+    return Check("database", f"{name}: read-only", "warning", remedy)
 
 
 def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
         if not store.directory.is_dir():
             found = f"there is no folder {str(store.directory)!r}"
-            yield Check("folder", found, CheckStatus.PROBLEM, "check the path")
+            yield Check("folder", found, "problem", "check the path")
             return
         yield Check("folder", str(store.directory))
         damaged = store.damaged()
@@ -132,7 +123,7 @@ def _folder(url: str) -> Iterator[Check]:
         return
     found = f"{len(damaged):,} are not memories, the first: {damaged[0].path}, {damaged[0].reason}"
     remedy = "repair or remove them; until then they are skipped"
-    yield Check("files", found, CheckStatus.WARNING, remedy)
+    yield Check("files", found, "warning", remedy)
 
 
 def _encoded_contents(url: str) -> Check:
@@ -144,7 +135,7 @@ def _encoded_contents(url: str) -> Check:
                 store.query(Scope(user), ANY_STATE, limit=1)
     except MemoryContextError as error:
         remedy = "give the keys that it was written with"
-        return Check("contents", str(error), CheckStatus.PROBLEM, remedy)
+        return Check("contents", str(error), "problem", remedy)
     found = f"can be read, of each user the newest (users looked at: {len(users)})"
     return Check("contents", found)
 
@@ -153,7 +144,7 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
     look = database.run_as_it_is
     if look(is_foreign):
         found = "another program has made the table agent_memories"
-        yield Check("schema", found, CheckStatus.PROBLEM, "memory-context adopt")
+        yield Check("schema", found, "problem", "memory-context adopt")
         return
     revision = look(revision_of)
     yield _schema(revision, database.dialect)
@@ -162,7 +153,7 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
     database.read_format()
     tables = _tables(database)
     yield tables
-    if tables.status is CheckStatus.OK:
+    if tables.status == "ok":
         yield _analyzer(look(version_of))
         yield _pending(look(doctor_looks_into_a_database.count_pending))
         yield _index(database)
@@ -174,27 +165,27 @@ def _schema(revision: str | None, dialect: str) -> Check:
         return Check("schema", f"revision {revision}")
     if revision is None:
         remedy = f"nothing: the first use creates it; or {_MIGRATE}"
-        return Check("schema", "none yet", CheckStatus.NOTE, remedy)
+        return Check("schema", "none yet", "note", remedy)
     if revision not in REVISIONS:
         found = f"revision {revision}, this library knows {HEAD}"
-        return Check("schema", found, CheckStatus.PROBLEM, "upgrade memory-context")
+        return Check("schema", found, "problem", "upgrade memory-context")
     found = f"revision {revision}, this library needs {HEAD}"
     if dialect == "sqlite":
         remedy = f"nothing: the next use upgrades it; or {_MIGRATE}"
-        return Check("schema", found, CheckStatus.WARNING, remedy)
-    return Check("schema", found, CheckStatus.PROBLEM, _MIGRATE)
+        return Check("schema", found, "warning", remedy)
+    return Check("schema", found, "problem", _MIGRATE)
 
 
 def _tables(database: Database) -> Check:
     look = database.run_as_it_is
     if damage := look(doctor_looks_into_a_database.damage):
         found = f"the file is damaged: {'; '.join(damage)}"
-        return Check("tables", found, CheckStatus.PROBLEM, "restore a backup")
+        return Check("tables", found, "problem", "restore a backup")
     if missing := look(doctor_looks_into_a_database.missing):
         remedy = (
             "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
-        return Check("tables", f"missing: {', '.join(missing)}", CheckStatus.PROBLEM, remedy)
+        return Check("tables", f"missing: {', '.join(missing)}", "problem", remedy)
     return Check("tables", "all tables and indexes are there")
 
 
@@ -205,7 +196,7 @@ def _analyzer(version: int) -> Check:
     remedy = _REINDEX
     if version > VERSION:
         remedy = "upgrade memory-context, or searches miss what others store"
-    return Check("analyzer", found, CheckStatus.WARNING, remedy)
+    return Check("analyzer", found, "warning", remedy)
 
 
 def _pending(count: int) -> Check:
@@ -213,7 +204,7 @@ def _pending(count: int) -> Check:
         return Check("pending", "everything is indexed")
     found = f"{count:,} memories are not indexed yet"
     remedy = f"nothing: the next searches of their owners do it; or {_REINDEX}"
-    return Check("pending", found, CheckStatus.WARNING, remedy)
+    return Check("pending", found, "warning", remedy)
 
 
 def _index(database: Database) -> Check:
@@ -221,7 +212,7 @@ def _index(database: Database) -> Check:
     counts = database.run_as_it_is(doctor_looks_into_a_database.faults)
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:
-        return Check("index", ", ".join(faults), CheckStatus.PROBLEM, _REINDEX)
+        return Check("index", ", ".join(faults), "problem", _REINDEX)
     return Check("index", "it holds what is stored")
 
 
@@ -230,4 +221,4 @@ def _expired(count: int) -> Check:
         return Check("expired", "no memory has expired")
     have = "has" if count == 1 else "have"
     found = f"{counted(count, 'memory')} {have} expired"
-    return Check("expired", found, CheckStatus.NOTE, "memory-context gc deletes them")
+    return Check("expired", found, "note", "memory-context gc deletes them")

@@ -11,7 +11,7 @@ from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
-ANY_STATE: Filters = {"is_active": [True, False]}
+ANY_STATE = {"is_active": [True, False]}
 # The last character of Unicode: whatever begins with a text sorts below the text followed by this.
 LAST_CHARACTER = "\U0010ffff"
 
@@ -37,10 +37,9 @@ def search_filters(
     """
     check_arguments(filters=filters, types=types, tier=tier, category=category, tags=tags)
     lists = {"memory_type": types, "tier": tier, "tags": tags}
-    narrowed = dict[str, Any]()
-    for column, names in lists.items():
-        if names is not None:
-            narrowed[column] = as_list(names)
+    narrowed: dict[str, Any] = {
+        column: as_list(names) for column, names in lists.items() if names is not None
+    }
     if category is not None:
         narrowed["category"] = {"$under": category}
         if category.endswith("*"):

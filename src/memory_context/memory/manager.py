@@ -900,8 +900,7 @@ class MemoryManager(ClosedAtExit):
             return list(keys[:known])
         # Counting reads no content. Usually all but one or two are known, and a few halvings find those.
         half = len(keys) // 2
-        first = self.known_keys(keys[:half], filters)
-        return first + self.known_keys(keys[half:], filters)
+        return self.known_keys(keys[:half], filters) + self.known_keys(keys[half:], filters)
 
     def origin_of(self, keys: Iterable[str], origin: Origin) -> Origin:
         """Return the least trusted of *origin* and the origins of the memories under *keys*, for a text made of them.

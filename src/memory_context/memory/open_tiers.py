@@ -192,8 +192,7 @@ class TierNotes(ClosedAtExit):
             details["redaction"] = redaction
         if not details.get("description") and type != SECRET:
             details["description"] = first_line(content)
-        lives_for_run = self.policies[tier].lifetime == "run"
-        if lives_for_run and details.get("expires_at") is None:
+        if self.policies[tier].lifetime == "run" and details.get("expires_at") is None:
             details["expires_at"] = now() + LONGEST_RUN
         item = self.manager.remember(
             content,

@@ -32,19 +32,8 @@ from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL
-from memory_context.model.tiers_and_limits import (
-    GLOBAL,
-    PLAN,
-    PROJECT,
-    RUN,
-    SESSION,
-    TASK,
-    Capacity,
-    Confirmation,
-    Lifetime,
-    TierPolicy,
-    wider,
-)
+from memory_context.model.tiers_and_limits import GLOBAL as GLOBAL
+from memory_context.model.tiers_and_limits import Capacity, Confirmation, Lifetime, wider
 from memory_context.stores import Filters
 
 DEFAULT_TIER = "session"
@@ -302,9 +291,13 @@ class ScopedMemory(TierNotes):
 
         See `MemoryManager.search`; `tier` None means every tier that is open here.
         """
-        filters = self._filters(tier, category, tags)
         return self.manager.search(
-            query, limit, since=since, until=until, mode=mode, filters=filters
+            query,
+            limit,
+            since=since,
+            until=until,
+            mode=mode,
+            filters=self._filters(tier, category, tags),
         )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
@@ -454,9 +447,14 @@ class ScopedMemory(TierNotes):
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep the reasoning of a stage of the task (importance 0.5), and return its key."""
-        facts = {"stage_id": stage_id}
         return self._keep(
-            text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts, origin=MODEL
+            text,
+            "task",
+            "reasoning",
+            0.5,
+            tags=[_stage(stage_id)],
+            metadata={"stage_id": stage_id},
+            origin=MODEL,
         )
 
     def add_tool_output(self, tool_id: str, output: AnyContent, stage_id: str = "") -> str:
@@ -520,17 +518,3 @@ class ScopedMemory(TierNotes):
 
 def _stage(stage_id: str) -> str:
     return f"stage:{stage_id}"
-
-
-__all__ = [
-    "GLOBAL",
-    "PLAN",
-    "PROJECT",
-    "RUN",
-    "SESSION",
-    "TASK",
-    "Category",
-    "Confirmation",
-    "ScopedMemory",
-    "TierPolicy",
-]

@@ -58,9 +58,7 @@ class _MemoriesAsTables:
         """
         if ANY in name:
             return self._united(name)
-        item = None
-        if name.isprintable():
-            item = self._store.get(self._scope, name)
+        item = self._store.get(self._scope, name) if name.isprintable() else None
         if not item:
             raise self._no_table(name)
         return self._table_of(item)
@@ -102,11 +100,8 @@ class _MemoriesAsTables:
     def _matching(self, pattern: str) -> list[MemoryItem]:
         """Return the memories whose keys match, oldest first, without secrets and binary content."""
         beginning = pattern.partition(ANY)[0]
-        filters = None
-        if beginning:
-            filters = {KEY_COLUMN: beginning_with(beginning)}
-        pieces = map(re.escape, pattern.split(ANY))
-        matches = re.compile(".*".join(pieces)).fullmatch
+        filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
+        matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
         items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")
         found = [
             item

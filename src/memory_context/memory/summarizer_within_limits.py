@@ -120,8 +120,7 @@ class Summaries:
                 self.failures += 1
                 self._breaker.note_failure()
             summarizer = type(self.summarizer).__name__
-            problem = type(answer).__name__
-            events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=problem)
+            events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=type(answer).__name__)
             return description
         count("summarizer_calls", outcome="answered")
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory_context import sentences_models_read as prompts
 from memory_context.memory.assembler import NEWEST, ContextAssembler
@@ -29,8 +29,7 @@ LISTED = 5
 LONGEST_ITEM = 60
 
 
-@dataclass(frozen=True, slots=True)
-class UserLayer:
+class UserLayer(NamedTuple):
     """A user layer.
 
     Attributes:

@@ -15,7 +15,7 @@ from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.telemetry import Who, count
 
 Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"]
-ACTIONS: tuple[str, ...] = get_args(Action)
+ACTIONS = get_args(Action)
 
 WAITING = 1000
 

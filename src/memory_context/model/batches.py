@@ -54,6 +54,4 @@ def _checked(record: AnyRecord) -> AnyRecord:
 
 def _size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
-    if isinstance(record, MemoryItem):
-        return len(record.content)
-    return 0
+    return len(record.content) if isinstance(record, MemoryItem) else 0

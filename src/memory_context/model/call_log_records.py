@@ -13,7 +13,7 @@ from memory_context.model.item import with_zone
 
 Intent: TypeAlias = Literal["concrete", "ambiguous"]
 CallKind: TypeAlias = Literal["model", "decision"]
-CALL_KINDS: tuple[str, ...] = get_args(CallKind)
+CALL_KINDS = get_args(CallKind)
 
 
 @dataclass(frozen=True, slots=True)

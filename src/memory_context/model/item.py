@@ -238,9 +238,7 @@ class MemoryItem(Displayed):
     @property
     def data_url(self) -> str:
         """Return a URL that holds the content (RFC 2397), for a browser or a model that takes images."""
-        charset = ";charset=utf-8"
-        if isinstance(self.content, bytes):
-            charset = ""
+        charset = "" if isinstance(self.content, bytes) else ";charset=utf-8"
         return data_url(self.data, self.media_type + charset)
 
     def save_to(self, path: str | os.PathLike[str]) -> Path:
@@ -377,9 +375,7 @@ def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
         return moment.astimezone(UTC) + later
     except OverflowError:
         is_early = later < timedelta() or moment.year == MINYEAR
-        if is_early:
-            return FIRST
-        return LAST
+        return FIRST if is_early else LAST
 
 
 def is_storable(text: str) -> bool:
@@ -468,9 +464,7 @@ def hash_content(content: Content) -> str:
 
 def identity_of(content: Content, content_hash: str) -> str:
     """Return the identity that equal contents share. Text and bytes have different ones: each comes back as stored."""
-    if isinstance(content, str):
-        return content_hash
-    return f"bytes:{content_hash}"
+    return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
 
 
 def count_lines(content: Content) -> int:
@@ -493,14 +487,11 @@ def facts_of(content: Content, count_tokens: Callable[[str], int]) -> JsonObject
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
     """Return *item* with counts, hash and (if it had one) `identity` computed again from its content."""
     facts = facts_of(item.content, count_tokens)
-    identity = None
-    if item.identity:
-        identity = identity_of(item.content, facts["content_hash"])
+    identity = identity_of(item.content, facts["content_hash"]) if item.identity else None
     return replace(item, **facts, identity=identity)
 
 
 def is_intact(item: MemoryItem) -> bool:
     """Return whether the content matches its hash. Content that a store has sealed is checked by its seal alone."""
-    if item.media_type.startswith(SEALED):
-        return True
-    return item.content_hash == hash_content(item.content)
+    is_sealed = item.media_type.startswith(SEALED)
+    return is_sealed or item.content_hash == hash_content(item.content)

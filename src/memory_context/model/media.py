@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from typing import Final, NamedTuple
 
@@ -13,7 +12,7 @@ BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256
 SHORTEST_LINE = 60
 # The first bytes of formats, from https://mimesniff.spec.whatwg.org and the formats themselves.
-_SIGNATURES: Final = (
+_SIGNATURES = (
     (rb"RIFF.{4}WEBP", "image/webp"),
     (rb"RIFF.{4}WAVE", "audio/wav"),
     (rb".{4}ftyp", "video/mp4"),
@@ -36,7 +35,7 @@ _DATA_URL = re.compile(
     r"\s*data:(?P<type>[\w.+/-]{0,100})(?:;[\w=.+-]{1,100}){0,5};base64,", re.IGNORECASE
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
+_STANDARD_ALPHABET = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
 
 
 class EmbeddedBytes(NamedTuple):
@@ -88,18 +87,14 @@ def embedded_bytes(text: str) -> EmbeddedBytes | None:
     Base64 counts as such only if it mixes capital letters, small letters and digits.
     """
     head = _DATA_URL.match(text[:1000])
-    if head:
-        body = text[head.end() :]
-        media_type = head["type"]
-    elif _looks_like_base64(text):
-        body = text
-        media_type = ""
-    else:
+    if not head and not _looks_like_base64(text):
         return None
-    body = "".join(body.split()).translate(_STANDARD_ALPHABET)
+    media_type = head["type"] if head else ""
+    start = head.end() if head else 0
+    body = "".join(text[start:].split()).translate(_STANDARD_ALPHABET)
     try:
         data = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     return EmbeddedBytes(data, media_type or media_type_of(data))
 
@@ -110,8 +105,7 @@ def _looks_like_base64(text: str) -> bool:
     Its beginning is checked first, which rules most texts out.
     """
     head = text[:LEAST_BASE64]
-    has_short_line = 0 < head.find("\n") < SHORTEST_LINE
-    if len(head) < LEAST_BASE64 or " " in head or has_short_line:
+    if len(head) < LEAST_BASE64 or " " in head or 0 < head.find("\n") < SHORTEST_LINE:
         return False
     head = head.replace("\r", "").replace("\n", "")
     for kind in (str.isupper, str.islower, str.isdigit):
@@ -120,5 +114,4 @@ def _looks_like_base64(text: str) -> bool:
     if not _BASE64.fullmatch(head):
         return False
     body = "".join(text.split())
-    is_whole = len(body) % 4 == 0
-    return is_whole and _BASE64.fullmatch(body) is not None
+    return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None

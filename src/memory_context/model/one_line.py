@@ -25,6 +25,5 @@ def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
 
 
 def _printable(char: str) -> str:
-    category = unicodedata.category(char)
-    is_control_or_space = category.startswith(("C", "Z"))
+    is_control_or_space = unicodedata.category(char).startswith(("C", "Z"))
     return " " if is_control_or_space else char

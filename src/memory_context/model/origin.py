@@ -23,5 +23,4 @@ def lowest(origins: Iterable[str]) -> Origin:
     given = set(origins)
     if not given or not given.issubset(ORIGINS):
         return IMPORT
-    ranks = map(ORIGINS.index, given)
-    return ORIGINS[max(ranks)]
+    return ORIGINS[max(map(ORIGINS.index, given))]

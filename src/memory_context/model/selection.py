@@ -46,9 +46,8 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Check the types and lengths, and that at most one selector is given."""
-        fields: dict[str, object] = asdict(self)
-        context = fields.pop("context")
-        check_whole("context", context, unit=" of lines", error=InvalidSelectionError)
+        fields = asdict(self)
+        check_whole("context", fields.pop("context"), unit=" of lines", error=InvalidSelectionError)
         for name, value in fields.items():
             if not isinstance(value, str | None):
                 raise InvalidSelectionError(f"{name} must be a string, not {value!r:.80}")

@@ -9,9 +9,8 @@ database, may quote what they were given.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from types import TracebackType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memory_context.exceptions import AgentNotFoundError, InvalidPathError, StoreError
 
@@ -27,8 +26,7 @@ class HiddenError(Exception):
     """Stands for an error in a logged traceback: its type, without its message and without its causes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event that can be logged.
 
     Attributes:

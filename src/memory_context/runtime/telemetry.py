@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from opentelemetry import context as context_api
 from opentelemetry import metrics, trace
@@ -56,8 +55,7 @@ ATTRIBUTES: Mapping[str, str] = {
 WHO = ("user.id", "gen_ai.agent.id", "gen_ai.conversation.id")
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """A metric.
 
     Attributes:

@@ -40,8 +40,7 @@ class Compressed(Codec):
         facts, data = compressed(item)
         if not facts["zlib"]:
             return item
-        small = packed(facts, data)
-        return replace(item, content=small, media_type=self.media_type)
+        return replace(item, content=packed(facts, data), media_type=self.media_type)
 
     def decode(self, item: MemoryItem) -> MemoryItem:
         """See `Codec.decode`. Records that were stored without the codec stay readable."""
@@ -53,7 +52,7 @@ class Compressed(Codec):
 def compressed(item: MemoryItem) -> tuple[JsonObject, bytes]:
     """Return the bytes of a content, compressed where that makes them smaller, and the facts that `with_content` needs."""
     data = item.data
-    facts: JsonObject = {"media_type": item.media_type, "zlib": False}
+    facts = {"media_type": item.media_type, "zlib": False}
     if _LEAST_COMPRESSED <= len(data) <= LARGEST:
         small = zlib.compress(data)
         if len(small) < len(data):
@@ -68,9 +67,7 @@ def with_content(item: MemoryItem, facts: Mapping[str, Any], data: bytes) -> Mem
         SealError: The bytes are damaged.
     """
     try:
-        plain = data
-        if facts["zlib"]:
-            plain = _decompressed(data)
+        plain = _decompressed(data) if facts["zlib"] else data
         content = decoded(plain, facts["media_type"])
     except (KeyError, ValueError, zlib.error) as error:
         raise _damaged(item) from error

@@ -99,8 +99,7 @@ def from_environment() -> Keys:
         InvalidArgumentError: The variable is not set, or does not read ``id:key,id:key``.
     """
     keys = dict[str, bytes]()
-    given = os.environ.get(KEYS_VARIABLE, "")
-    entries = filter(None, map(str.strip, given.split(",")))
+    entries = filter(None, map(str.strip, os.environ.get(KEYS_VARIABLE, "").split(",")))
     for number, entry in enumerate(entries, 1):
         key_id, _, text = entry.rpartition(":")
         keys[key_id] = _decoded(text)

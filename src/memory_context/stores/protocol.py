@@ -343,32 +343,28 @@ class CallRewriter(Protocol):
 
 @runtime_checkable
 class OpenedByURL(Protocol):
-    """A store or an audit trail that another process can open by its URL."""
+    """A store or an audit trail that another process can open by its URL.
 
-    @property
-    def url(self) -> str | None:
-        """Return the URL without its password; None if only this process can reach it."""
-        ...
+    Attributes:
+        url: The URL without its password; None if only this process can reach it.
+    """
+
+    url: str | None
 
 
 @runtime_checkable
 class StoreSettings(Protocol):
-    """A store with settings that are not part of its URL."""
+    """A store with settings that are not part of its URL.
 
-    @property
-    def has_embedder(self) -> bool:
-        """Return whether semantic search works."""
-        ...
+    Attributes:
+        has_embedder: Whether semantic search works.
+        quota: The limit on what is kept for each user; None for no limit.
+        redactor: Removes secrets from texts before they are stored; None if nothing does.
+    """
 
-    @property
-    def quota(self) -> Quota | None:
-        """Return the limit on what is kept for each user; None for no limit."""
-        ...
-
-    @property
-    def redactor(self) -> Redactor | None:
-        """Return the redactor that removes secrets from texts before they are stored; None if there is none."""
-        ...
+    has_embedder: bool
+    quota: Quota | None
+    redactor: Redactor | None
 
 
 @runtime_checkable

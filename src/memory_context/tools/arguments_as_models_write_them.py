@@ -76,8 +76,7 @@ def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
         return ""
     if match := _TWO_LINES.fullmatch(text):
         # Models sometimes count lines from 0, so line 0 becomes 1.
-        first = max(1, int(match[1]))
-        return f"{first}-{match[2]}"
+        return f"{max(1, int(match[1]))}-{match[2]}"
     return _LINES_WORD.sub("", text)
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -36,13 +35,12 @@ SLACK = 8
 PATH_TOKENS = 50
 
 Null: TypeAlias = SkipJsonSchema[None]
-Command: TypeAlias = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
 
 
 class FileArgs(LenientArgs):
     """The arguments of `memory`, as models write them; each command takes some of them."""
 
-    command: Command
+    command: Literal["view", "create", "str_replace", "insert", "delete", "rename"]
     path: str | Null = Field(default=None, description=prompts.FILES_PATH)
     view_range: list[int] | Null = Field(default=None, description=prompts.FILES_VIEW_RANGE)
     file_text: Text | Null = Field(default=None, description=prompts.FILES_FILE_TEXT)
@@ -90,9 +88,8 @@ class FileArgs(LenientArgs):
         return path
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFiles:
-    """The files of one agent.
+class AgentFiles(NamedTuple):
+    """The files of one agent, with a method for each command of the tool. It returns the answer for the model.
 
     Attributes:
         service: The service that stores the files.
@@ -107,15 +104,103 @@ class AgentFiles:
         """Return the token counter."""
         return default_counter()
 
+    def view(self, args: FileArgs, max_tokens: int) -> str:
+        """Return the text of a file with the numbers of its lines, or the list of a folder."""
+        path = _relative(args.path or ROOT).rstrip("/")
+        entries = self.service.list(self.agent_instance_id, path)
+        if path:
+            path = "/".join(path_parts(path))
+        # The list of a file has that file alone.
+        listed_files = [entry.path for entry in entries if not entry.is_folder]
+        if listed_files == [path]:
+            return self._view_file(args, path, max_tokens)
+        if not entries:
+            return prompts.FILES_EMPTY.format(path=_shown(path))
+        text = "\n".join(map(_entry_line, entries))
+        said = partial(prompts.FILES_LISTED.format, count=len(entries), path=_shown(path))
+        return self._page(said, text, 1, args.offset, max_tokens)
+
+    def _view_file(self, args: FileArgs, path: str, max_tokens: int) -> str:
+        text = self.service.read_memory_file(self.agent_instance_id, path)
+        if not text:
+            return prompts.FILES_EMPTY.format(path=_shown(path))
+        said = partial(prompts.FILES_LINES.format, count=len(lines_of(text)), path=_shown(path))
+        first = args.lines[0] if args.lines else 1
+        return self._page(said, numbered(text, args.lines), first, args.offset, max_tokens)
+
+    def _page(
+        self,
+        said: Callable[..., str],
+        text: str,
+        first: int,
+        offset: int,
+        max_tokens: int,
+    ) -> str:
+        """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
+        if offset >= len(text):
+            return prompts.NO_MORE
+        count = self.counter.count
+        further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
+        frame = said(first=first, last=first + text.count("\n"), text=further)
+        room = max_tokens - count(frame) - SLACK
+        page = next_page(text, offset, len(text), room, count)
+        shown = text[page.start : page.end].rstrip("\n")
+        before = first - 1
+        answer = said(first=before + page.first, last=before + page.last, text=shown)
+        if page.end < len(text):
+            answer += "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
+        return answer
+
+    def create(self, args: FileArgs, _: int) -> str:
+        """Make a new file."""
+        path = args.path_inside()
+        text = args.needed("file_text")
+        self.service.create(self.agent_instance_id, path, text)
+        return prompts.FILES_CREATED.format(path=_shown(path), size=len(text.encode()))
+
+    def str_replace(self, args: FileArgs, _: int) -> str:
+        """Replace a text that occurs once in a file."""
+        path = args.path_inside()
+        old = args.needed("old_str")
+        line = self.service.str_replace(self.agent_instance_id, path, old, args.new_str or "")
+        return prompts.FILES_REPLACED.format(path=_shown(path), line=line)
+
+    def insert(self, args: FileArgs, _: int) -> str:
+        """Insert lines after a line of a file."""
+        path = args.path_inside()
+        line = args.needed("insert_line")
+        # Some models give the text under the name of the argument of str_replace.
+        name = "insert_text"
+        if args.insert_text is None and args.new_str:
+            name = "new_str"
+        text = args.needed(name)
+        self.service.insert(self.agent_instance_id, path, line, text)
+        return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
+
+    def delete(self, args: FileArgs, _: int) -> str:
+        """Delete a file or a folder."""
+        path = args.path_inside().rstrip("/")
+        self.service.delete(self.agent_instance_id, path)
+        return prompts.FILES_DELETED.format(path=_shown(path))
+
+    def rename(self, args: FileArgs, _: int) -> str:
+        """Move a file or a folder."""
+        name = "old_path"
+        if args.old_path is None and args.path:
+            name = "path"
+        old = args.path_inside(name).rstrip("/")
+        new = args.path_inside("new_path").rstrip("/")
+        self.service.rename(self.agent_instance_id, old, new)
+        return prompts.FILES_RENAMED.format(old=_shown(old), new=_shown(new))
+
 
 def _run(files: AgentFiles, args: FileArgs, max_tokens: int) -> ToolAnswer:
     """Run the command. The answer is one line, or for `view` the text."""
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
-    command = _COMMANDS[args.command]
     try:
-        return ToolAnswer(command(files, args, max_tokens))
+        return ToolAnswer(getattr(files, args.command)(args, max_tokens))
     except AgentMemoryError as error:
         advice = _advice(error, _shown(path or ""))
         message = truncated(advice, max_tokens, files.counter.count)
@@ -162,113 +247,11 @@ def _shown(path: str) -> str:
     return f"…{end}"
 
 
-def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
-    path = _relative(args.path or ROOT).rstrip("/")
-    entries = files.service.list(files.agent_instance_id, path)
-    if path:
-        path = "/".join(path_parts(path))
-    # The list of a file has that file alone.
-    listed_files = [entry.path for entry in entries if not entry.is_folder]
-    if listed_files == [path]:
-        return _view_file(files, args, path, max_tokens)
-    if not entries:
-        return prompts.FILES_EMPTY.format(path=_shown(path))
-    text = "\n".join(map(_entry_line, entries))
-    said = partial(prompts.FILES_LISTED.format, count=len(entries), path=_shown(path))
-    return _page(files, said, text, 1, args.offset, max_tokens)
-
-
 def _entry_line(entry: FileEntry) -> str:
     path = _written(entry.path)
     if entry.is_folder:
         return f"{path}/"
     return prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
-
-def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) -> str:
-    text = files.service.read_memory_file(files.agent_instance_id, path)
-    if not text:
-        return prompts.FILES_EMPTY.format(path=_shown(path))
-    said = partial(prompts.FILES_LINES.format, count=len(lines_of(text)), path=_shown(path))
-    first = 1
-    if args.lines:
-        first = args.lines[0]
-    return _page(files, said, numbered(text, args.lines), first, args.offset, max_tokens)
-
-
-def _page(
-    files: AgentFiles,
-    said: Callable[..., str],
-    text: str,
-    first: int,
-    offset: int,
-    max_tokens: int,
-) -> str:
-    """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
-    if offset >= len(text):
-        return prompts.NO_MORE
-    count = files.counter.count
-    further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
-    frame = said(first=first, last=first + text.count("\n"), text=further)
-    room = max_tokens - count(frame) - SLACK
-    page = next_page(text, offset, len(text), room, count)
-    shown = text[page.start : page.end].rstrip("\n")
-    before = first - 1
-    answer = said(first=before + page.first, last=before + page.last, text=shown)
-    if page.end < len(text):
-        answer += "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
-    return answer
-
-
-def _create(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path = args.path_inside()
-    text = args.needed("file_text")
-    files.service.create(files.agent_instance_id, path, text)
-    return prompts.FILES_CREATED.format(path=_shown(path), size=len(text.encode()))
-
-
-def _str_replace(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path = args.path_inside()
-    old = args.needed("old_str")
-    line = files.service.str_replace(files.agent_instance_id, path, old, args.new_str or "")
-    return prompts.FILES_REPLACED.format(path=_shown(path), line=line)
-
-
-def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path = args.path_inside()
-    line = args.needed("insert_line")
-    # Some models give the text under the name of the argument of str_replace.
-    name = "insert_text"
-    if args.insert_text is None and args.new_str:
-        name = "new_str"
-    text = args.needed(name)
-    files.service.insert(files.agent_instance_id, path, line, text)
-    return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
-
-
-def _delete(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path = args.path_inside().rstrip("/")
-    files.service.delete(files.agent_instance_id, path)
-    return prompts.FILES_DELETED.format(path=_shown(path))
-
-
-def _rename(files: AgentFiles, args: FileArgs, _: int) -> str:
-    name = "old_path"
-    if args.old_path is None and args.path:
-        name = "path"
-    old = args.path_inside(name).rstrip("/")
-    new = args.path_inside("new_path").rstrip("/")
-    files.service.rename(files.agent_instance_id, old, new)
-    return prompts.FILES_RENAMED.format(old=_shown(old), new=_shown(new))
-
-
-_COMMANDS: dict[Command, Callable[[AgentFiles, FileArgs, int], str]] = {
-    "view": _view,
-    "create": _create,
-    "str_replace": _str_replace,
-    "insert": _insert,
-    "delete": _delete,
-    "rename": _rename,
-}
 
 FILES = Verb(MEMORY, prompts.FILES_TOOL, FileArgs, _run)

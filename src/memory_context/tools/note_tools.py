@@ -187,9 +187,7 @@ def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     count = notes.clear(args.category or None, args.tags, tier=args.tier)
     if count is None:
         return ToolAnswer(prompts.DECLINED)
-    number = prompts.MANY_NOTES.format(count=count)
-    if count == 1:
-        number = prompts.ONE_NOTE
+    number = prompts.ONE_NOTE if count == 1 else prompts.MANY_NOTES.format(count=count)
     return ToolAnswer(prompts.CLEARED.format(count=number, tier=args.tier))
 
 

@@ -26,8 +26,7 @@ def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnsw
     if result.key is None:
         table = _table(result, max_tokens, count)
         return ToolAnswer(table, result.sources)
-    kept_under = manager.get(result.key).ref
-    kept = prompts.QUERY_KEPT.format(ref=kept_under)
+    kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
     max_tokens -= count(f"{kept}\n")
     table = _table(result, max_tokens, count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))

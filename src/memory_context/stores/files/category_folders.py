@@ -26,8 +26,7 @@ def folder_of(category: str | None) -> tuple[str, ...]:
     folders = tuple(map(_shortened, parts))
     if len("/".join(folders)) <= LONGEST_PATH:
         return folders
-    whole = "%2F".join(folders)
-    return (_shortened(whole),)
+    return (_shortened("%2F".join(folders)),)
 
 
 def category_in(folders: Sequence[str], written: str | None) -> str | None:
@@ -40,10 +39,7 @@ def category_in(folders: Sequence[str], written: str | None) -> str | None:
         return written
     if not folders:
         return None
-    parts = list[str]()
-    for name in folders:
-        parts.append("" if name == _NO_NAME else unquote(name))
-    return "/".join(parts)
+    return "/".join("" if name == _NO_NAME else unquote(name) for name in folders)
 
 
 def _escaped(part: str) -> str:
@@ -74,5 +70,4 @@ def _shortened(name: str) -> str:
 
 
 def _normalised(folders: Sequence[str]) -> str:
-    path = "/".join(folders)
-    return unicodedata.normalize("NFC", path).casefold()
+    return unicodedata.normalize("NFC", "/".join(folders)).casefold()

@@ -37,8 +37,7 @@ def watch(connection: sa.Connection) -> None:
     for table, columns, log in _WATCHED:
         # The log has no unique columns: in SQLite a trigger's statements inherit the conflict clause (such as
         # ON CONFLICT) of the statement that fired it.
-        logged = ", ".join(columns)
-        connection.exec_driver_sql(f"CREATE TABLE {log}({logged})")
+        connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
         for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
             # Names cannot be parameters of DDL; all of these are from the tables above.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Restored
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
@@ -170,6 +170,8 @@ class FileStore(ClosedAtExit):
     count = _reading(SQLAlchemyStore.count)
     reindex = _reading(SQLAlchemyStore.reindex)
     read_tables = _reading(SQLAlchemyStore.read_tables)
+    list_all = scan
+    list_deleted = scan_deletions
 
     def note_call(self, record: CallRecord) -> None:
         """See `CallKeeper.note_call`."""
@@ -207,14 +209,6 @@ class FileStore(ClosedAtExit):
             indexed.save_reads()
             return touched
 
-    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """See `MemoryStore.list_all`."""
-        return scan(self, scope)
-
-    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
-
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""
         total = Restored()
@@ -222,15 +216,13 @@ class FileStore(ClosedAtExit):
             with self._lock:
                 folder = self._opened()
                 free: list[AnyRecord] = []
-                refused = Restored()
                 for record in batch:
                     if folder.holds_damaged(record):
-                        refused += conflict(record, "a damaged file stands in its place")
+                        total += conflict(record, "a damaged file stands in its place")
                     else:
                         free.append(record)
                 with self._written() as index:
                     total += index.restore(scope, free)
-                total += refused
         return total
 
     def forget_user(self, user_id: str) -> Receipt:

@@ -189,8 +189,7 @@ class IndexedFolder:
             self._report(path, "not a plain file")
             return None
         try:
-            data = self._folder.read(path)
-            return parse(path, data, signature[2], self._codec)
+            return parse(path, self._folder.read(path), signature[2], self._codec)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -235,10 +234,9 @@ class IndexedFolder:
             )
 
     def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
-        lines: list[Line] = []
-        for user, key in changed:
-            deletion = self.index.deletion(Scope(user), key)
-            lines.append(deletion_line(user, key, deletion))
+        lines = [
+            deletion_line(user, key, self.index.deletion(Scope(user), key)) for user, key in changed
+        ]
         append_lines(self._folder, DELETED, lines)
         self._deleted_signature = self._folder.signature(DELETED)
 

@@ -97,8 +97,7 @@ def keep_lines(folder: MemoryFolder, path: str, is_kept: Callable[[Line], bool])
         OSError: The folder cannot be written to.
     """
     if folder.signature(path) is not None:
-        kept = filter(is_kept, _lines(folder, path))
-        folder.write(path, _rendered(kept))
+        folder.write(path, _rendered(filter(is_kept, _lines(folder, path))))
 
 
 def _rendered(lines: Iterable[Line]) -> bytes:

@@ -33,8 +33,7 @@ def path_of(item: MemoryItem, *, apart: bool = False) -> str:
     """
     name = str(item.id)
     if apart:
-        user = blake2b(item.user_id.encode(), digest_size=8)
-        name += f".{user.hexdigest()}"
+        name += f".{blake2b(item.user_id.encode(), digest_size=8).hexdigest()}"
     names = (*folder_of(item.category), name + SUFFIX)
     return "/".join(names)
 
@@ -42,8 +41,7 @@ def path_of(item: MemoryItem, *, apart: bool = False) -> str:
 def render(item: MemoryItem, codec: Codec) -> bytes:
     """Return the bytes of a memory's file."""
     record = record_of(codec.encode(item), reads=False)
-    text = json.dumps(record, ensure_ascii=False, indent=2)
-    return text.encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:

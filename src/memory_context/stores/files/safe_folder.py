@@ -110,11 +110,9 @@ class MemoryFolder:
             handle = os.open(name, flags, self._file_mode, dir_fd=directory)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
-            if size > 0:
-                last = os.pread(handle, 1, size - 1)
-                # A crash left half a line. Appended to it, the first new line would be unreadable, too.
-                if last != b"\n":
-                    lines = b"\n" + lines
+            # A crash left half a line. Appended to it, the first new line would be unreadable, too.
+            if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
+                lines = b"\n" + lines
             file.write(lines)
             os.fsync(handle)
 
@@ -151,9 +149,8 @@ class MemoryFolder:
     def _opened(self, folders: Sequence[str], *, make: bool = False) -> Generator[int]:
         """Open a nested folder, without following links, and yield its file descriptor."""
         if make:
-            outermost_first = reversed((self.path, *self.path.parents))
             # One by one, because `mkdir(parents=True)` applies the mode to the last folder only.
-            for path in outermost_first:
+            for path in reversed((self.path, *self.path.parents)):
                 if not path.exists():
                     path.mkdir(self._directory_mode, exist_ok=True)
         # This one may be a link: it is the folder that the user has named.
@@ -175,8 +172,7 @@ class MemoryFolder:
 def _checked_mode(mode: int, *, widest: int, least: int) -> int:
     is_too_wide = mode & ~widest
     # The owner must be able to read back what was written.
-    is_too_strict = mode & least != least
-    if is_too_wide or is_too_strict:
+    if is_too_wide or mode & least != least:
         raise InvalidArgumentError(
             f"the mode {mode:04o} is wider than {widest:04o}, or denies its owner access; give {least:04o} to"
             f" {widest:04o}"
@@ -190,8 +186,7 @@ def _split(path: str) -> tuple[list[str], str]:
 
 
 def _signature_of(name: str, directory: int) -> Signature:
-    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    return _signature(status)
+    return _signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
 
 
 def _signature(status: os.stat_result) -> Signature:

@@ -19,7 +19,7 @@ from memory_context.model.item import MemoryItem, is_secret, now, recounted
 from memory_context.model.records_as_json import item_from
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
-from memory_context.stores.sql.restore_imported_records import insert_record
+from memory_context.stores.sql.restore_imported_records import insert_records
 from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
@@ -79,16 +79,15 @@ def adopt(connection: sa.Connection) -> Adopted:
     )
     create_all(connection)
     adopted = renamed = 0
-    moment = _MOMENTS[connection.dialect.name]
-    rows = sa.text(_ROWS.format(moment=moment))
+    rows = sa.text(_ROWS.format(moment=_MOMENTS[connection.dialect.name]))
     with connection.execute(rows.execution_options(yield_per=100)) as found:
         for row in found.mappings():
             item = _item(row)
-            if not insert_record(connection, item):
+            if not insert_records(connection, [item]):
                 # In the old layout a user can have a key twice. The newest row keeps it.
                 start = item.memory_key[:_LONGEST_START]
                 item = replace(item, memory_key=f"{start}_{item.id.hex}")
-                if not insert_record(connection, item):
+                if not insert_records(connection, [item]):
                     raise StoreError(f"two rows of agent_memories have the id {item.id}")
             adopted += 1
             renamed += item.memory_key != row["memory_key"]
@@ -120,8 +119,7 @@ def _check_columns(connection: sa.Connection) -> None:
     Raises:
         SchemaVersionError: It lacks some.
     """
-    columns = sa.inspect(connection).get_columns("agent_memories")
-    found = {column["name"] for column in columns}
+    found = {column["name"] for column in sa.inspect(connection).get_columns("agent_memories")}
     missing = [name for name in _COLUMNS if name not in found]
     if missing:
         raise SchemaVersionError(

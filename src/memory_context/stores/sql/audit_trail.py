@@ -18,7 +18,6 @@ from memory_context.model.auditor_and_its_entries import (
     AuditTrail,
 )
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.item import with_zone
 from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.protocol import MemoryStore
@@ -83,7 +82,7 @@ class SQLAuditTrail(ClosedAtExit):
         """
         rows = [asdict(entry) for entry in entries]
         if rows:
-            self._database.write(lambda connection: connection.execute(sa.insert(audit), rows))
+            self._database.write(sa.Connection.execute, sa.insert(audit), rows)
 
     def entries(
         self,
@@ -117,7 +116,7 @@ class SQLAuditTrail(ClosedAtExit):
         check_arguments(limit=limit)
         user = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
         where = narrowed(audit, user_id=user, memory_key=key, action=action)
-        where += _in_period(since, until)
+        where += in_period(audit.c.at, since, until)
         return islice(self._pages(where), limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
@@ -132,7 +131,7 @@ class SQLAuditTrail(ClosedAtExit):
                 "give the user or the moment before which entries are deleted: delete(user_id, before=…)"
             )
         user = None if user_id is None else Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
-        where = (*narrowed(audit, user_id=user), *_in_period(None, before))
+        where = (*narrowed(audit, user_id=user), *in_period(audit.c.at, None, before))
         statement = sa.delete(audit).where(*where)
         return self._database.write(lambda connection: connection.execute(statement).rowcount)
 
@@ -180,7 +179,3 @@ def as_auditor(
     raise InvalidArgumentError(
         f"audit= must be True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
     )
-
-
-def _in_period(since: datetime | None, until: datetime | None) -> list[Condition]:
-    return in_period(audit.c.at, with_zone(since, "a moment"), with_zone(until, "a moment"))

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import timedelta
 from typing import Any, cast
@@ -32,7 +32,14 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.schema import AnyRow, Condition, calls, in_period, narrowed, total_of
+from memory_context.stores.sql.schema import (
+    AnyRow,
+    Condition,
+    UTCDateTime,
+    calls,
+    in_period,
+    narrowed,
+)
 from memory_context.stores.sql.transactions import Database
 
 # How many records wait to be written at most. The oldest are dropped while the database is unreachable.
@@ -52,6 +59,14 @@ WITH RECURSIVE callers(user_id) AS (
 SELECT user_id FROM callers WHERE user_id IS NOT NULL
 """)
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
+# Cast, because in PostgreSQL the sum of a BIGINT is a NUMERIC, and a parameter that is null has no type.
+_TOTALS = sa.text("""
+SELECT thread_id, CAST(sum(CASE kind WHEN 'model' THEN 1 ELSE 0 END) AS BIGINT), CAST(sum(tokens_full) AS BIGINT),
+    CAST(sum(tokens_sent) AS BIGINT), CAST(sum(tokens_spent) AS BIGINT), min(at) AS first, max(at) AS last
+FROM agent_memory_calls
+WHERE user_id = :user AND (CAST(:thread AS TEXT) IS NULL OR thread_id = :thread) AND kind IN ('model', 'decision')
+GROUP BY thread_id ORDER BY last DESC
+""").columns(first=UTCDateTime, last=UTCDateTime)
 
 _open_logs = WeakSet["CallLog"]()
 
@@ -114,40 +129,22 @@ class CallLog:
             StoreError: The operation failed.
         """
         self.flush()
-        columns = list(calls.c)
-        if not wanted.prompts:
-            columns = [column for column in columns if column not in _PROMPTS]
+        columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
         matching = sa.select(*columns).where(*_conditions(wanted))
         newest = matching.order_by(calls.c.at.desc(), calls.c.id.desc())
         rows = self._database.rows(newest.limit(limit))
         codec = self._database.codec
         return [_record_of(row, codec, prompts=wanted.prompts) for row in rows]
 
-    def totals(self, wanted: CallFilter) -> list[CallTotals]:
-        """Return the totals per conversation of the records that match, the one with the newest record first.
+    def totals(self, user_id: str, thread_id: str | None) -> list[CallTotals]:
+        """Return the totals of a user's records per conversation, or of one, the one with the newest record first.
 
         Raises:
             StoreError: The operation failed.
         """
         self.flush()
-        is_model = sa.case((calls.c.kind == "model", 1), else_=0)
-        moment = calls.c.at.type
-        last = sa.func.max(calls.c.at, type_=moment)
-        statement = (
-            sa.select(
-                calls.c.thread_id,
-                total_of(is_model),
-                total_of(calls.c.tokens_full),
-                total_of(calls.c.tokens_sent),
-                total_of(calls.c.tokens_spent),
-                sa.func.min(calls.c.at, type_=moment),
-                last,
-            )
-            .where(*_conditions(wanted))
-            .group_by(calls.c.thread_id)
-            .order_by(last.desc())
-        )
-        return [CallTotals(*row) for row in self._database.rows(statement)]
+        rows = self._database.rows(_TOTALS, {"user": user_id, "thread": thread_id})
+        return [CallTotals(*row) for row in rows]
 
     def callers(self) -> list[str]:
         """Return the ids of all users with records, sorted.
@@ -165,15 +162,19 @@ class CallLog:
         """See `CallRewriter.rewrite_calls`. The database is not locked while a record is changed."""
         self.flush()
         codec = self._database.codec
-        ids = sa.select(calls.c.user_id, calls.c.id)
-        of_user = ids.where(*narrowed(calls, user_id=user_id))
+        of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
         for one in self._database.rows(of_user):
             this = narrowed(calls, user_id=one.user_id, id=one.id)
             # One row, or none if it was deleted meanwhile.
             for row in self._database.rows(sa.select(calls).where(*this)):
-                values = _changed_row(row, codec, change)
-                if values:
-                    self._database.write(_update, this, values)
+                # A newer version, or another program, may have written rows of a kind that is unknown here.
+                is_known = row.kind in CALL_KINDS
+                record = _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
+                changed = change(record)
+                if changed:
+                    values = (_row_of if is_known else _stored_texts)(changed, codec)
+                    update = sa.update(calls).where(*this).values(**values)
+                    self._database.write(sa.Connection.execute, update)
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
@@ -227,38 +228,16 @@ class CallLog:
             return
         moment = time.monotonic()
         if self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS:
-            oldest = now() - self._kept
-            connection.execute(sa.delete(calls).where(calls.c.at < oldest))
+            connection.execute(sa.delete(calls).where(calls.c.at < (now() - self._kept)))
             self._swept_at = moment
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
-    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id)
-    # A newer version, or another program, may have written rows of a kind that is unknown here.
-    kinds = CALL_KINDS
-    if wanted.kind:
-        kinds = (wanted.kind,)
     return [
-        *of_calls,
-        calls.c.kind.in_(kinds),
+        *narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id),
+        calls.c.kind.in_([wanted.kind] if wanted.kind else CALL_KINDS),
         *in_period(calls.c.at, wanted.since, wanted.until),
     ]
-
-
-def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[str, Any]) -> None:
-    update = sa.update(calls).where(*this)
-    connection.execute(update.values(**row))
-
-
-def _changed_row(
-    row: AnyRow, codec: Codec, change: Callable[[CallRecord], CallRecord | None]
-) -> JsonObject | None:
-    """Return the new values of a row's columns; None if *change* leaves it as it is."""
-    if row.kind in CALL_KINDS:
-        record = change(_record_of(row, codec, prompts=True))
-        return _row_of(record, codec) if record else None
-    record = change(_texts_of(row, codec))
-    return _stored_texts(record, codec) if record else None
 
 
 # The columns that hold texts, each with a twin for sealed bytes.
@@ -278,13 +257,11 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
         "tokens_spent": facts.pop("tokens", 0),
     }
     # As JSON in ASCII, because prompts and reasons may quote characters that a text column refuses (NUL, surrogates).
-    prompt = None
-    if given := facts.pop("prompt", ""):
-        prompt = json.dumps(given)
+    given = facts.pop("prompt", "")
+    prompt = json.dumps(given) if given else None
     row |= _stored("prompt", prompt, record.user_id, codec)
     # All facts without a column of their own.
-    details = json.dumps({**record.others, **facts})
-    return row | _stored("details", details, record.user_id, codec)
+    return row | _stored("details", json.dumps({**record.others, **facts}), record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
@@ -300,8 +277,7 @@ def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
     sealed = getattr(row, f"{column}_sealed")
     text = getattr(row, column)
     if sealed is not None:
-        place = _associated_data(column, row.user_id)
-        return codec.unseal(bytes(sealed), place).decode()
+        return codec.unseal(bytes(sealed), _associated_data(column, row.user_id)).decode()
     must_be_sealed = codec.index != "plain" and not codec.accept_plain
     if text is not None and must_be_sealed:
         raise SealError(
@@ -318,8 +294,7 @@ def _associated_data(column: str, user_id: str) -> bytes:
 def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
     """Return a row of a kind that this version does not know, as `others`: its texts, whatever they hold."""
     texts = {column: _opened(column, row, codec) for column in _TEXTS}
-    no_call = ModelCall(row.at, 0, 0)
-    return CallRecord(row.user_id, row.agent_id, row.thread_id, no_call, texts)
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, ModelCall(row.at, 0, 0), texts)
 
 
 def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
@@ -331,7 +306,7 @@ def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
 
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
-    details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
+    details = json.loads(_opened("details", row, codec) or "{}")
     kind = Decision if row.kind == "decision" else ModelCall
     names = {field.name for field in fields(kind)}
     facts = dict[str, Any]()
@@ -345,9 +320,7 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
             facts[name] = value
     what: ModelCall | Decision
     if kind is ModelCall:
-        prompt = None
-        if prompts:
-            prompt = _opened("prompt", row, codec)
+        prompt = _opened("prompt", row, codec) if prompts else None
         sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
         what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **facts)
     else:

@@ -51,8 +51,8 @@ path_type = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 
 
-def required(name: str, kind: Any, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
-    """Return a column that is never null. The database fills in *default* if a value is missing."""
+def required(name: str, kind: Any = sa.Text, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
+    """Return a column that is never null, by default of texts. The database fills in *default* if a value is missing."""
     return sa.Column(name, kind, nullable=False, server_default=default)
 
 
@@ -99,7 +99,7 @@ def entry_of_log() -> tuple[SchemaItem, ...]:
     return (
         sa.Column("id", integer, sa.Identity()),
         required("at", UTCDateTime),
-        required("user_id", sa.Text),
+        required("user_id"),
         text("agent_id"),
         text("thread_id"),
         NumberedKey("id"),

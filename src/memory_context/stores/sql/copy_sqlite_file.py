@@ -6,13 +6,13 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import cast
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
 from memory_context.runtime.files_replaced_when_complete import draft_of
 from memory_context.stores.protocol import Progress
+from memory_context.stores.sql.prepared_statements import driver_of
 
 # So many pages are copied at a time; progress is reported in between.
 PAGES = 10_000
@@ -31,7 +31,7 @@ def copy(connection: sa.Connection, path: Path, progress: Progress | None) -> No
 
     # This read starts the snapshot: in SQLite, BEGIN alone does not.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
-    source = cast("sqlite3.Connection", connection.connection.driver_connection)
+    source = driver_of(connection)
     database = connection.engine.url.database
     try:
         with draft_of(path, is_database=True) as draft, closing(sqlite3.connect(draft)) as target:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, now
 from memory_context.stores.sql.index import fts5, keyword_index
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, records
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
     belongs,
@@ -97,8 +97,7 @@ def missing(connection: sa.Connection) -> list[str]:
     for table in metadata.sorted_tables:
         if table.name in existing:
             known = {index["name"] for index in inspector.get_indexes(table.name)}
-            of_table = {str(index.name) for index in table.indexes}
-            lacking += sorted(of_table - known)
+            lacking += sorted({str(index.name) for index in table.indexes} - known)
     return lacking
 
 
@@ -117,11 +116,11 @@ def faults(connection: sa.Connection) -> dict[str, int]:
 
     Whether memories are found by their own words is checked for a sample only.
     """
-    counts: dict[str, int] = {}
-    for fault, count in _FAULTS.items():
-        counts[fault] = int(connection.exec_driver_sql(count).scalar_one())
-    counts["sampled memories are indexed under other words"] = len(unfindable(connection))
-    return counts
+    counts = {
+        fault: int(connection.exec_driver_sql(count).scalar_one())
+        for fault, count in _FAULTS.items()
+    }
+    return counts | {"sampled memories are indexed under other words": len(unfindable(connection))}
 
 
 def unfindable(connection: sa.Connection) -> list[str]:
@@ -133,9 +132,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED)
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):
-        sampled = small.order_by(order).limit(SAMPLED // 2)
-        for row in connection.execute(sampled).all():
-            item = decode_row(connection, row)
+        for item in records(connection, small.order_by(order).limit(SAMPLED // 2)):
             if not _is_found(connection, item):
                 wrong[item.id] = item.memory_key
     return list(wrong.values())
@@ -143,8 +140,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     text = searchable(item)
-    first_chunk = text[: end_of_chunk(text, 0)]
-    lexemes = [*analyze(first_chunk).counts, *card_of(item)]
+    lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
     # A few lexemes, spread evenly over the list, because each of them is a query.
     step = max(len(lexemes) // LEXEMES_TRIED, 1)
     spread = lexemes[::step]

@@ -164,8 +164,7 @@ def _set_up_postgresql(connection: Connection[Any], _record: object = None) -> N
             f"the database has the encoding {encoding}, and memory-context needs UTF8: "
             "createdb --encoding UTF8 --template template0 NAME"
         )
-    style = connection.info.parameter_status("DateStyle") or "ISO"
-    if not style.startswith("ISO"):
+    if not (connection.info.parameter_status("DateStyle") or "ISO").startswith("ISO"):
         connection.execute("SET DateStyle TO ISO")
         connection.commit()
 
@@ -185,8 +184,7 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
         connect_args["factory"] = WatchedConnection
     engine = sa.create_engine(url, hide_parameters=True, connect_args=connect_args, **pool)
     if watched:
-        watch = FileWatch(str(url.database), _set_up_sqlite)
-        event.listen(engine, "do_connect", watch.connect)
+        event.listen(engine, "do_connect", FileWatch(str(url.database), _set_up_sqlite).connect)
     else:
         event.listen(engine, "connect", _set_up_sqlite)
     return engine
@@ -220,15 +218,16 @@ def begin(connection: sa.Connection, kind: Transaction) -> None:
     """
     if connection.dialect.name != "sqlite" or kind == "statement":
         return  # PostgreSQL's driver begins by itself, and SQLite runs a single statement in its own transaction
+    engine = connection.engine
     if kind == "read":
-        execute(connection, "BEGIN")
+        execute(connection, engine, "BEGIN")
         return
     # Overwrite deleted data, whatever the default of this build of SQLite is. Only then does
     # `forget_user` leave nothing of a user behind in free pages.
     if not connection.info.get(_SECURE_DELETE):
-        execute(connection, "PRAGMA secure_delete=ON")
+        execute(connection, engine, "PRAGMA secure_delete=ON")
         connection.info[_SECURE_DELETE] = True
-    execute(connection, "BEGIN IMMEDIATE")
+    execute(connection, engine, "BEGIN IMMEDIATE")
 
 
 def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:

@@ -294,20 +294,20 @@ def on_its_file(connection: AnyConnection, engine: sa.Engine) -> Generator[None]
 
 
 def _opened_file(connection: AnyConnection) -> OpenedFile:
-    driver: sqlite3.Connection = driver_of(connection)
+    driver = driver_of(connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
     # A connection of a caller's engine, which we did not open: the file at the path at its first
     # use here is taken for the one that is open.
     if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
-        path: str = next(row[2] for row in rows if row[1] == "main") or ""
+        path = next(row[2] for row in rows if row[1] == "main") or ""
         connection.info[_OPENED] = OpenedFile(path, file_at(path))
     return cast("OpenedFile", connection.info[_OPENED])
 
 
 def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
-    driver: sqlite3.Connection = driver_of(connection)
+    driver = driver_of(connection)
     if not isinstance(driver, WatchedConnection) or not driver.watch:
         events.FILE_REPLACED.log(database=opened.path)
     elif driver.watch.is_first_to_miss(driver, opened.file):

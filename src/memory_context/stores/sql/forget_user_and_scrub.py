@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from typing import cast
 
 import sqlalchemy as sa
 
 from memory_context.stores.sql import file_watch, hash_partitioned_tables
 from memory_context.stores.sql.index import fts5, vector_index
+from memory_context.stores.sql.prepared_statements import driver_of
 from memory_context.stores.sql.schema import (
     access,
     audit,
@@ -67,9 +66,8 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
         with engine.connect() as connection, file_watch.on_its_file(connection, engine):
             # On the driver's own connection, because SQLAlchemy would begin a transaction, in which
             # the checkpoint fails.
-            driver = cast("sqlite3.Connection", connection.connection.driver_connection)
-            busy: int = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            return not busy
+            checked = driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return not checked.fetchone()[0]  # busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         part = "" if user_id is None else hash_partitioned_tables.part_of(connection, user_id)

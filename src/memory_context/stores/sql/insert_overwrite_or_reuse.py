@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -23,11 +22,10 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore_imported_records import (
-    insert_record,
     insert_records,
     twin_of,
 )
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
@@ -59,7 +57,7 @@ class PutOptions(NamedTuple):
     replace: bool
     capacity: Capacity | None
     replaces: MemoryItem | None
-    quota: Quota | None = None
+    quota: Quota | None
 
 
 def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
@@ -87,7 +85,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         KeyExistsError: The key, or the id, belongs to another memory.
     """
     # Insert first and look up later: in the other order, another process could insert in between.
-    while not insert_record(connection, item):
+    while not insert_records(connection, [item]):
         known = _by_identity(connection, item)
         if known:
             return _store_again(connection, known, item)
@@ -98,8 +96,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             if is_same(holder, item):
                 return _store_again(connection, holder, item)
             raise _key_exists(item)
-        is_visible = options.scope.sees(holder.tier, holder.tier_id)
-        if holder.id != item.id and not is_visible:
+        if holder.id != item.id and not options.scope.sees(holder.tier, holder.tier_id):
             raise _key_exists(item)
         if _locked(connection, holder):
             return _overwrite(connection, holder, item, options.batch)
@@ -141,16 +138,12 @@ def put_all(
             if not holder or not _locked(connection, holder):
                 raise changed(item.memory_key)
             held.append((holder, item))
-        to_index: dict[UUID, ChunkBatch | None] = {}
         for holder, item in held:
-            batch = batches[item.id]
-            _overwrite(connection, holder, item, batch)
-            to_index[holder.id] = batch
+            _overwrite(connection, holder, item, batches[item.id])
         new = [(item, batches[item.id]) for item in ordered if item.id in written]
         indexing.insert(connection, scope.user_id, new)
-    for item, batch in new:
-        to_index[item.id] = batch
-    return to_index
+    to_index = {holder.id: batches[item.id] for holder, item in held}
+    return to_index | {item.id: batch for item, batch in new}
 
 
 def _key_exists(item: MemoryItem) -> KeyExistsError:
@@ -181,8 +174,7 @@ def _replace(
     statement = version.where(*within(options.scope), memories.c.id == read.id)
     # On PostgreSQL the row is locked; else two writers could both find it unchanged. FOR NO KEY
     # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
-    updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
-    if updated_at != read.updated_at:
+    if connection.scalar(statement.with_for_update(key_share=True)) != read.updated_at:
         raise changed(read.memory_key)
     if options.capacity:
         make_room(connection, item, options.capacity, read)
@@ -217,8 +209,9 @@ def _holder(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
 def _first_record(
     connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
-    for row in statement.rows(connection, {"user": user, "wanted": wanted}):
-        return decode_row(connection, row)
+    values = {"user": user, "wanted": wanted}
+    for row in statement.rows(connection, connection.engine, values):
+        return decoded_row(format_of(connection), row)
     return None
 
 
@@ -229,8 +222,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     same numbers.
     """
     row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
-    locked = connection.execute(row.with_for_update(key_share=True))
-    return locked.first() is not None
+    return connection.scalar(row.with_for_update(key_share=True)) is not None
 
 
 def _overwrite(

@@ -57,18 +57,14 @@ def may_match(name: object, wanted: object, dialect: str) -> Condition:
     else:
         is_readable &= sa.func.strpos(content, r"\u0000") == 0
     steps = str(name).split(".")
-    paths: list[list[str]] = []
-    for depth in range(len(steps)):
-        # The last step of each path may contain dots.
-        last = ".".join(steps[depth:])
-        paths.append([*steps[:depth], last])
+    # The last step of each path may contain dots.
+    paths = [[*steps[:depth], ".".join(steps[depth:])] for depth in range(len(steps))]
     within: list[Condition] = [sa.true()]
     for limit, operand in limits.items():
         compare = _LIMITS.get(limit)
         if compare and isinstance(operand, _OPERANDS):
             within.append(_limited(paths, compare, operand, dialect))
-    all_hold = sa.and_(*within)
-    return sa.case((is_readable, all_hold), else_=sa.true())
+    return sa.case((is_readable, sa.and_(*within)), else_=sa.true())
 
 
 def _limited(
@@ -78,25 +74,19 @@ def _limited(
     dialect: str,
 ) -> Condition:
     """Match contents in which the value at the first existing one of *paths* is within a limit."""
-    content: sa.ColumnElement[Any] = memories.c.content
-    bound_type = getattr(operand, "type", None)
-    is_text = isinstance(operand, str) or isinstance(bound_type, sa.Text)
+    content = memories.c.content
+    is_text = isinstance(operand, str) or isinstance(getattr(operand, "type", None), sa.Text)
     is_lower_limit = compare is operator.ge
     limit = operand
     if not is_text:
         number = sa.cast(operand, sa.Double)
         margin = sa.func.abs(number) * _TOLERANCE
-        limit = number + margin
-        if is_lower_limit:
-            limit = number - margin
+        limit = number - margin if is_lower_limit else number + margin
     if dialect == "sqlite":
-        found: list[sa.ColumnElement[Any]] = []
-        for path in paths:
-            quoted = '"."'.join(path)
-            found.append(sa.func.json_extract(content, f'$."{quoted}"'))
+        quoted = ['"."'.join(path) for path in paths]
+        found = [sa.func.json_extract(content, f'$."{path}"') for path in quoted]
         # COALESCE needs two arguments at least.
-        value = sa.func.coalesce(*found, sa.null())
-        return compare(value, limit)
+        return compare(sa.func.coalesce(*found, sa.null()), limit)
     document = sa.cast(content, JSONB)
     if is_text:
         texts = [sa.func.jsonb_extract_path_text(document, *path) for path in paths]

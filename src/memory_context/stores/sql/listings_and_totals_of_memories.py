@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import (
@@ -25,7 +24,7 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, format_of, records
 from memory_context.stores.sql.schema import (
     AnyRow,
     Conditions,
@@ -66,8 +65,7 @@ def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
     return store.read_tables(lambda connection: connection.execute(statement).all())
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogTotal:
+class CatalogTotal(NamedTuple):
     """The totals of one user, type or tier.
 
     Attributes:
@@ -87,8 +85,7 @@ class CatalogTotal:
     newest: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSummary:
+class ThreadSummary(NamedTuple):
     """The memories of one conversation, summed up.
 
     Attributes:
@@ -118,7 +115,7 @@ class Expiry(NamedTuple):
 # A subquery and not a join, because DELETE has no joins. A memory that was never read counts as read
 # when it was created.
 _READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
-_SINCE: dict[Happening, sa.ColumnElement[Any]] = {
+_SINCE = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
     "changed": memories.c.updated_at,
@@ -132,7 +129,7 @@ _WITHOUT_CONTENTS = RECORDS.with_only_columns(
     *(_NOT_READ.get(column.name, column) for column in RECORDS.selected_columns),
     maintain_column_froms=True,
 )
-_ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
+_ORDERS = {
     "newest": (memories.c.created_at.desc(), memories.c.id.desc()),
     "oldest": (memories.c.created_at, memories.c.id),
     "largest": (memories.c.token_count.desc(), memories.c.char_count.desc(), memories.c.id),
@@ -201,8 +198,7 @@ class Catalog:
             columns = RECORDS if hidden else _WITHOUT_CONTENTS
             where = matching(scope, filters, connection.dialect.name, hidden)
             ordered = columns.where(*where).order_by(*_ORDERS[sort])
-            page = ordered.limit(limit).offset(offset)
-            return [decode_row(connection, row) for row in connection.execute(page)]
+            return records(connection, ordered.limit(limit).offset(offset))
 
         return self._tables.read_tables(read)
 
@@ -306,9 +302,8 @@ class Catalog:
         key = memories.c.memory_key
         # Not LIKE, for which a key may hold wildcards, and which ignores case on SQLite.
         beginning = sa.func.substr(key, 1, len(start))
-        keys = sa.select(key).where(*within(scope), beginning == start)
-        sorted_keys = keys.order_by(key).limit(limit)
-        return [row.memory_key for row in rows_of(self._tables, sorted_keys)]
+        keys = sa.select(key).where(*within(scope), beginning == start).order_by(key)
+        return [row.memory_key for row in rows_of(self._tables, keys.limit(limit))]
 
     def _most_first(
         self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
@@ -316,8 +311,7 @@ class Catalog:
         """Return each value of *column* with its number of memories and their *sums*, the most frequent first."""
         name = memories.c[column]
         statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
-        grouped = statement.group_by(name)
-        return rows_of(self._tables, grouped.order_by(_COUNT.desc(), name))
+        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
 def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:

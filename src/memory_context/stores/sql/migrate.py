@@ -26,7 +26,7 @@ def revision_of(connection: sa.Connection) -> str | None:
     # Checked first, because on PostgreSQL a failed SELECT would abort the whole transaction.
     if not sa.inspect(connection).has_table(version.name):
         return None
-    return connection.execute(sa.select(version.c.version_num)).scalar()
+    return connection.scalar(sa.select(version.c.version_num))
 
 
 def is_foreign(connection: sa.Connection) -> bool:

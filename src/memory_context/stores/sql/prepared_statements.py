@@ -82,36 +82,30 @@ class Prepared:
         self._columns = columns
         self._compiled = WeakKeyDictionary[sa.Dialect, _Compiled]()
 
-    def rows(self, connection: sa.Connection, values: Values) -> list[list[Any]]:
-        """Execute the statement with *values* and return its rows."""
-        compiled = self._compiled_for(connection.dialect)
-        cursor = execute(connection, compiled.text, compiled.parameters(values))
-        return compiled.decoded(cursor, connection.dialect)
-
-    def rows_on(
-        self, pooled: sa.PoolProxiedConnection, engine: sa.Engine, values: Values
-    ) -> list[list[Any]]:
-        """Execute the statement as `rows` does, on a connection of the engine's pool, without a transaction."""
+    def rows(self, connection: AnyConnection, engine: sa.Engine, values: Values) -> list[list[Any]]:
+        """Execute the statement with *values* and return its rows. The connection may be one of the engine's pool."""
         compiled = self._compiled_for(engine.dialect)
-        cursor = _executed_by_driver(pooled, engine, compiled.text, compiled.parameters(values))
+        cursor = execute(connection, engine, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, engine.dialect)
 
     def run(self, connection: sa.Connection, values: Sequence[Values]) -> None:
         """Execute the statement with each of *values*."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        execute(connection, compiled.text, parameters[0] if len(parameters) == 1 else parameters)
+        given = parameters[0] if len(parameters) == 1 else parameters
+        execute(connection, connection.engine, compiled.text, given)
 
     def counts(self, connection: sa.Connection, values: Sequence[Values]) -> list[int]:
         """Execute the statement with each of *values*; return the numbers of rows that they changed."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        has_server = connection.dialect.name != "sqlite"
-        if len(parameters) < 2 or not has_server or has_listeners(connection.engine):
-            return [execute(connection, compiled.text, one).rowcount for one in parameters]
+        engine = connection.engine
+        has_server = engine.dialect.name != "sqlite"
+        if len(parameters) < 2 or not has_server or has_listeners(engine):
+            return [execute(connection, engine, compiled.text, one).rowcount for one in parameters]
         # A single round trip to the server for all of them.
-        cursor = execute(connection, compiled.text, parameters, returning=True)
-        counts: list[int] = [cursor.rowcount]
+        cursor = execute(connection, engine, compiled.text, parameters, returning=True)
+        counts = [cursor.rowcount]
         while cursor.nextset():
             counts.append(cursor.rowcount)
         return counts
@@ -130,7 +124,7 @@ def _compile(
     compiled = statement.compile(dialect=dialect, column_keys=columns)
     assert isinstance(compiled, SQLCompiler)  # noqa: S101 - for the type checkers: it is not DDL
     processors: dict[str, _Processor] = {}
-    constants: dict[str, Any] = dict(compiled.params)
+    constants = dict(compiled.params)
     for name, bind in compiled.binds.items():
         processor = bind.type.dialect_impl(dialect).bind_processor(dialect)
         if bind.required:
@@ -145,20 +139,16 @@ def _compile(
     return _Compiled(str(compiled), constants, processors, compiled.positiontup, types)
 
 
-def execute(connection: sa.Connection, text: str, parameters: Any = (), **options: bool) -> Any:  # noqa: ANN401 - a driver's parameters and cursor
-    """Execute the driver's SQL with its parameters, or with each of a list of them; return a cursor or result."""
-    if has_listeners(connection.engine):
-        return connection.exec_driver_sql(text, parameters or None)
-    return _executed_by_driver(connection, connection.engine, text, parameters, **options)
-
-
-def _executed_by_driver(
+def execute(
     connection: AnyConnection,
     engine: sa.Engine,
     text: str,
-    parameters: Any,  # noqa: ANN401 - as the driver takes them
+    parameters: Any = (),  # noqa: ANN401 - as the driver takes them
     **options: bool,
 ) -> Any:  # noqa: ANN401 - a driver's cursor
+    """Execute the driver's SQL with its parameters, or with each of a list of them; return a cursor or result."""
+    if isinstance(connection, sa.Connection) and has_listeners(engine):
+        return connection.exec_driver_sql(text, parameters or None)
     driver = driver_of(connection)
     cursor = driver.cursor()
     errors = engine.dialect.loaded_dbapi.Error

@@ -13,8 +13,8 @@ from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.listings_and_totals_of_memories import TableStore, rows_of
-from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, decode_row
-from memory_context.stores.sql.schema import AnySelect, UTCDateTime, deletions, memories
+from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, records
+from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
 
 PAGE = 1000
@@ -22,7 +22,7 @@ _OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 
 def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
-    """Yield the memories of *scope*, oldest first."""
+    """See `MemoryStore.list_all`."""
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
     characters = sa.func.length(memories.c.content)
@@ -35,8 +35,8 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         for batch in batches_of(rows, attrgetter("size")):
             # Those that were deleted meanwhile are left out.
             in_batch = memories.c.id.in_([row.id for row in batch])
-            records = RECORDS.where(*where, in_batch).order_by(*_OLDEST_FIRST)
-            yield from store.read_tables(partial(_items_of, records=records))
+            batch_of_records = RECORDS.where(*where, in_batch).order_by(*_OLDEST_FIRST)
+            yield from store.read_tables(partial(records, statement=batch_of_records))
         last = rows[-1]
         # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
         last_created = sa.literal(last.created_at, UTCDateTime)
@@ -45,17 +45,11 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         page = statement.where(place > sa.tuple_(last_created, last_id))
 
 
-def _items_of(connection: sa.Connection, records: AnySelect) -> list[MemoryItem]:
-    rows = connection.execute(records)
-    return [decode_row(connection, row) for row in rows]
-
-
 def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
-    """Yield the deletions of a scope's user, sorted by key."""
+    """See `MemoryStore.list_deleted`."""
     check_arguments(scope=scope)
     key = deletions.c.memory_key
-    mine = DELETIONS.filter_by(user_id=scope.user_id)
-    page = mine.order_by(key).limit(PAGE)
+    page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)
     last = ""
     while rows := rows_of(store, page.where(key > last)):
         yield from (Deletion(*row) for row in rows)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import blind_index_key as index_key
 from memory_context.stores.sql.insert_overwrite_or_reuse import rewrite
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, format_of, records
 from memory_context.stores.sql.schema import memories, this_memory
 
 # 300 bytes of a sealed content are enough for its head: the format's version, and the id of its key.
@@ -41,11 +41,10 @@ def recode(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
         SealError: It was changed, or was never encrypted and the codec does not accept it.
     """
     mine = RECORDS.where(*this_memory(user_id, memory_id))
-    row = connection.execute(mine.with_for_update(of=memories)).one_or_none()
-    if row is None:
-        return False
-    rewrite(connection, decode_row(connection, row))
-    return True
+    found = records(connection, mine.with_for_update(of=memories))
+    for item in found:
+        rewrite(connection, item)
+    return bool(found)
 
 
 def reseal_index_key(connection: sa.Connection) -> None:

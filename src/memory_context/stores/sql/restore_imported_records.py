@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
-from memory_context.stores.sql.prepared_statements import Prepared, Values
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
@@ -35,11 +35,6 @@ _REMOVE_DELETION = Prepared(
 )
 
 
-def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Insert a record as `insert_records` does; return whether it was written."""
-    return item.id in insert_records(connection, [item])
-
-
 def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
     """Insert records with their reads, and remove earlier deletions of their keys; return the ids that were written.
 
@@ -47,27 +42,23 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     """
     rows = [encode_row(connection, item) for item in items]
     counts = _INSERT.counts(connection, rows)
-    written = set[UUID]()
-    reads = list[Values]()
-    keys = list[Values]()
-    for item, count in zip(items, counts, strict=True):
-        if not count:
-            continue
-        written.add(item.id)
-        keys.append({"user": item.user_id, "wanted": item.memory_key})
-        if item.access_count:
-            row = {
-                "user_id": item.user_id,
-                "memory_id": item.id,
-                "accessed_at": item.accessed_at or item.updated_at,
-                "access_count": item.access_count,
-            }
-            reads.append(row)
+    written = [item for item, count in zip(items, counts, strict=True) if count]
+    reads = [
+        {
+            "user_id": item.user_id,
+            "memory_id": item.id,
+            "accessed_at": item.accessed_at or item.updated_at,
+            "access_count": item.access_count,
+        }
+        for item in written
+        if item.access_count
+    ]
     if reads:
         _INSERT_READS.run(connection, reads)
-    if keys:
+    if written:
+        keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
         _REMOVE_DELETION.run(connection, keys)
-    return written
+    return {item.id for item in written}
 
 
 def restore(connection: sa.Connection, user_id: str, prepared_runs: Iterable[Run]) -> Restored:
@@ -104,7 +95,10 @@ def _restore_run(
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run of memories and deletions; return the outcome without the new memories, and these."""
     stored = stored_ids(connection, user_id, records)
-    deleted = _deleted(connection, user_id, records)
+    keys = [record.memory_key for record in records]
+    mine = DELETIONS.filter_by(user_id=user_id)
+    noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
+    deleted = {row.memory_key: Deletion(*row) for row in noted}
     total = Restored()
     new: list[MemoryItem] = []
     for record in records:
@@ -120,13 +114,10 @@ def _restore_run(
             new.append(record)
     # In the order of the keys, in which everybody locks records; another one could deadlock.
     inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
-    written = list[MemoryItem]()
+    written = [item for item in new if item.id in inserted]
     for item in new:
-        if item.id in inserted:
-            written.append(item)
-        else:
-            reason = _clash(connection, item)
-            total += conflict(item, reason)
+        if item.id not in inserted:
+            total += conflict(item, _clash(connection, item))
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
@@ -137,18 +128,7 @@ def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRec
     """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
     mine = MEMORY_IDS.filter_by(user_id=user_id)
-    stored = mine.where(memories.c.id.in_(ids))
-    return set(connection.execute(stored).scalars())
-
-
-def _deleted(
-    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
-) -> dict[str, Deletion]:
-    """Return the noted deletions of the keys of *records*, by key."""
-    keys = [record.memory_key for record in records]
-    mine = DELETIONS.filter_by(user_id=user_id)
-    noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
-    return {row.memory_key: Deletion(*row) for row in noted}
+    return set(connection.scalars(mine.where(memories.c.id.in_(ids))))
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:
@@ -163,8 +143,7 @@ def _clash(connection: sa.Connection, item: MemoryItem) -> str:
 
 
 def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
-    held = MEMORY_IDS.filter_by(user_id=user_id, memory_key=key)
-    return connection.execute(held).scalar()
+    return connection.scalar(MEMORY_IDS.filter_by(user_id=user_id, memory_key=key))
 
 
 def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
@@ -173,16 +152,13 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     if identity is None:
         return None
     alike = sa.select(memories.c.memory_key).filter_by(user_id=item.user_id, identity=identity)
-    others = alike.where(memories.c.id != item.id)
-    return connection.execute(others).scalar()
+    return connection.scalar(alike.where(memories.c.id != item.id))
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     """Compare *item* with the stored record of the same id."""
     old = indexing.item_by_id(connection, item.user_id, item.id)
-    differing = ["id"]
-    if old:
-        differing = differences(old, item)
+    differing = differences(old, item) if old else ["id"]
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
@@ -191,20 +167,13 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
 
 def conflict(item: MemoryItem, reason: str) -> Restored:
     """Return the outcome for a record that was not written, and why."""
-    of_item = Conflict(item.user_id, item.memory_key, reason, item.id)
-    return Restored(conflicts=(of_item,))
+    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
     """Return the fields in which two versions of a record differ, other than `_NOT_COMPARED`."""
-    different = list[str]()
-    for item_field in fields(MemoryItem):
-        name = item_field.name
-        if name in _NOT_COMPARED:
-            continue
-        if getattr(one, name) != getattr(other, name):
-            different.append(name)
-    return different
+    compared = [field.name for field in fields(MemoryItem) if field.name not in _NOT_COMPARED]
+    return [name for name in compared if getattr(one, name) != getattr(other, name)]
 
 
 def _restore_deletion(

@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from memory_context.model.item import now
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import (
+    IS_ACTIVE,
     MEMORY_IDS,
     Conditions,
     UTCDateTime,
@@ -26,7 +27,7 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
         key = memories.c.memory_key.collate("C")
         by_key = MEMORY_IDS.where(*where).order_by(key)
-        ids = connection.execute(by_key.with_for_update()).scalars().all()
+        ids = connection.scalars(by_key.with_for_update()).all()
         if not ids:
             return []
         # One array and not an IN, which would have a parameter for each of them.
@@ -48,17 +49,16 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     # foreign keys switched off.
     reads = sa.delete(access).filter_by(user_id=user_id)
     connection.execute(reads.where(access.c.memory_id.in_(doomed)))
-    rows = sa.delete(memories).where(*where)
-    deleted = connection.execute(rows.returning(memories.c.memory_key))
-    return list(deleted.scalars())
+    deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
+    return list(connection.scalars(deleted))
 
 
 def evict(connection: sa.Connection, where: Conditions) -> list[str]:
     """Make the active memories that meet *where* inactive; return their keys."""
-    active = MEMORY_IDS.where(*where, memories.c.is_active.is_(sa.true()))
+    active = MEMORY_IDS.where(*where, IS_ACTIVE)
     # Locked in the order of their keys first, as in `delete`; FOR NO KEY UPDATE, as an UPDATE does.
     by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
     locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
     statement = sa.update(memories).where(*where, locked)
     evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
-    return list(connection.execute(evicted).scalars())
+    return list(connection.scalars(evicted))

@@ -33,7 +33,7 @@ RECORDS = sa.select(
     access.c.accessed_at,
     _READS.label("access_count"),
 ).select_from(memories.outerjoin(access, belongs(access)))
-"""Selects rows for `decode_row`."""
+"""Selects rows for `decoded_row`."""
 DELETIONS = sa.select(deletions.c.memory_key, deletions.c.deleted_at, deletions.c.reason)
 """Selects the fields of a `Deletion`."""
 
@@ -74,8 +74,7 @@ _PLAIN = RowFormat()
 
 def format_of(connection: sa.Connection) -> RowFormat:
     """Return the row format of *connection*."""
-    options = connection.get_execution_options()
-    row_format: RowFormat = options.get(ROW_FORMAT, _PLAIN)
+    row_format: RowFormat = connection.get_execution_options().get(ROW_FORMAT, _PLAIN)
     return row_format
 
 
@@ -106,9 +105,10 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     return values
 
 
-def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
-    """Decode a row of `RECORDS` as `decoded_row` does, in the row format of *connection*."""
-    return decoded_row(format_of(connection), row)
+def records(connection: sa.Connection, statement: sa.Executable) -> list[MemoryItem]:
+    """Return the records that *statement*, made from `RECORDS`, selects."""
+    row_format = format_of(connection)
+    return [decoded_row(row_format, row) for row in connection.execute(statement)]
 
 
 def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
@@ -121,8 +121,7 @@ def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
     values: list[Any] = [*row, None]
     values[_TAGS] = tuple(values[_TAGS])
     if values[_CONTENT] is None:
-        data = bytes(values[_BYTES] or b"")
-        values[_CONTENT] = decoded(data, values[_MEDIA_TYPE])
+        values[_CONTENT] = decoded(bytes(values[_BYTES] or b""), values[_MEDIA_TYPE])
     item = object.__new__(MemoryItem)
     for position, set_field in _SETTERS:
         set_field(item, values[position])

@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from memory_context.model.item import with_zone
 from memory_context.stores.sql.column_types import (
     NumberedKey,
     count,
@@ -42,10 +43,10 @@ memories = sa.Table(
     "agent_memories",
     metadata,
     required("id", sa.Uuid()),
-    required("user_id", sa.Text),
+    required("user_id"),
     text("agent_id"),
     text("thread_id"),
-    required("memory_key", sa.Text),
+    required("memory_key"),
     required("memory_type", sa.Text, "tool_output"),
     required("tier", sa.Text, "detail"),
     text("tier_id"),
@@ -95,6 +96,7 @@ memories = sa.Table(
     ),
 )
 
+IS_ACTIVE = memories.c.is_active.is_(sa.true())
 # Selects the ids of memories: of all, unless conditions are added.
 MEMORY_IDS = sa.select(memories.c.id)
 
@@ -120,7 +122,7 @@ owners = sa.Table(
     "agent_memory_owners",
     metadata,
     sa.Column("number", integer, sa.Identity()),
-    required("user_id", sa.Text),
+    required("user_id"),
     count("passages"),
     count("length"),
     NumberedKey("number"),
@@ -135,7 +137,7 @@ passages = sa.Table(
     "agent_memory_passages",
     metadata,
     sa.Column("id", integer, sa.Identity()),
-    required("user_id", sa.Text),
+    required("user_id"),
     required("memory_id", sa.Uuid()),
     required("ordinal", sa.BigInteger),
     required("start", sa.BigInteger),
@@ -183,7 +185,7 @@ settings = sa.Table(
     "agent_memory_settings",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
-    required("value", sa.Text),
+    required("value"),
 )
 
 # Who did what with which memory. It is filled only if a caller asks for an audit trail.
@@ -191,8 +193,8 @@ audit = sa.Table(
     "agent_memory_audit",
     metadata,
     *entry_of_log(),
-    required("memory_key", sa.Text),
-    required("action", sa.Text),
+    required("memory_key"),
+    required("action"),
     sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
@@ -202,7 +204,7 @@ calls = sa.Table(
     "agent_memory_calls",
     metadata,
     *entry_of_log(),
-    required("kind", sa.Text),
+    required("kind"),
     count("tokens_full"),
     count("tokens_sent"),
     count("tokens_spent"),
@@ -225,8 +227,7 @@ version = sa.Table(
 
 def belongs(table: sa.FromClause) -> Condition:
     """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
-    is_same_user = table.c.user_id == memories.c.user_id
-    return is_same_user & (table.c.memory_id == memories.c.id)
+    return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
 def this_memory(user_id: str, memory_id: UUID) -> tuple[Condition, ...]:
@@ -242,11 +243,15 @@ def narrowed(table: sa.FromClause, **values: object) -> list[Condition]:
 def in_period(
     moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
 ) -> list[Condition]:
-    """Match times from *since* on and before *until*; None sets no bound."""
+    """Match times from *since* on and before *until*; None sets no bound.
+
+    Raises:
+        InvalidArgumentError: A bound is not a datetime, or has no time zone.
+    """
     bounds: list[Condition] = []
-    if since is not None:
+    if with_zone(since, "a moment"):
         bounds.append(moment >= since)
-    if until is not None:
+    if with_zone(until, "a moment"):
         bounds.append(moment < until)
     return bounds
 

@@ -25,7 +25,7 @@ from memory_context.model.json_object import members_of
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
-from memory_context.stores.sql.schema import Condition, Conditions, memories
+from memory_context.stores.sql.schema import IS_ACTIVE, Condition, Conditions, memories
 
 # The conditions of so many scopes are kept.
 SCOPES = 1000
@@ -99,14 +99,13 @@ def matching(
         InvalidFilterError: There is no such column or operator, the column cannot hold the value, or the column is
             *hidden* by the store's codec.
     """
-    of_filters = _conditions_of(filters or {}, dialect, hidden)
-    return [*within(scope), *of_filters]
+    return [*within(scope), *_conditions_of(filters or {}, dialect, hidden)]
 
 
 def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
     conditions: list[Condition] = []
     if "is_active" not in filters:
-        conditions.append(memories.c.is_active.is_(sa.true()))
+        conditions.append(IS_ACTIVE)
     for name, wanted in filters.items():
         _check_readable(name, hidden)
         if name == "tags":
@@ -172,14 +171,12 @@ class ScopeShape(NamedTuple):
         return [*conditions, sa.or_(*in_sight)]
 
 
-def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
+def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, str]]:
     """Return the shape of *scope*, and the values to execute its conditions with."""
     check_arguments(scope=scope)
     narrowed = scope.narrowed()
     columns = tuple(narrowed)
-    values: dict[str, Any] = {}
-    for name, value in narrowed.items():
-        values[f"scope_{name}"] = value
+    values = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
         return ScopeShape(columns, None), values
     for number, (tier, tier_id) in enumerate(sorted(scope.places)):
@@ -205,9 +202,7 @@ class FilterShape:
         numbers = count()
 
         def placeholder(value: object) -> sa.BindParameter[Any]:
-            kind = None
-            if isinstance(value, str):
-                kind = sa.Text()
+            kind = sa.Text() if isinstance(value, str) else None
             return sa.bindparam(f"value_{next(numbers)}", type_=kind)
 
         bound: Filters = _with_leaves(self.filters, placeholder)
@@ -236,8 +231,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
         has_zone = getattr(value, "tzinfo", None) is not None
         return value.__class__, is_valid, has_zone
 
-    kinds = _with_leaves(filters, kind_of)
-    return FilterShape(repr(kinds), filters), values
+    return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
 
 
 def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
@@ -326,10 +320,9 @@ def counted_column(name: str) -> sa.Column[Any]:
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
-        conditions: list[Condition] = [sa.true()]  # without operators everything matches
-        for name, value in cast("Mapping[object, object]", wanted).items():
-            conditions.append(_compared(column, name, value, dialect))
-        return sa.and_(*conditions)
+        operators = cast("Mapping[object, object]", wanted).items()
+        compared = [_compared(column, name, value, dialect) for name, value in operators]
+        return sa.and_(sa.true(), *compared)  # without operators everything matches
     if isinstance(wanted, _LISTS):
         return _one_of(column, cast("Iterable[object]", wanted), dialect)
     return column == _checked(column, wanted)
@@ -361,10 +354,8 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     operators = members_of(wanted)
     fields = operators.get("$fields")
     if isinstance(fields, Mapping):
-        conditions: list[Condition] = [sa.true()]
-        for name, limits in cast("Mapping[object, object]", fields).items():
-            conditions.append(may_match(name, limits, dialect))
-        return sa.and_(*conditions)
+        limits = cast("Mapping[object, object]", fields).items()
+        return sa.and_(sa.true(), *(may_match(name, limit, dialect) for name, limit in limits))
     if list(operators) != ["$contains"]:
         raise InvalidFilterError(
             f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
@@ -439,11 +430,8 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
         )
     if not words:
         return sa.false()
-    each = sa.func.jsonb_array_elements_text
-    if dialect == "sqlite":
-        each = sa.func.json_each
-    tag = sa.column("value", sa.Text)
-    elements = each(memories.c.tags).table_valued(tag)
+    each = sa.func.json_each if dialect == "sqlite" else sa.func.jsonb_array_elements_text
+    elements = each(memories.c.tags).table_valued(sa.column("value", sa.Text))
     value = elements.c.value
     return sa.exists(sa.select(value).where(value.in_(words)))
 

@@ -7,7 +7,7 @@ made once for each *shape* of a scope and filters (see `scopes_and_filters_as_sq
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -84,6 +84,7 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import (
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
+from memory_context.text.index.analyzer import wanted_by
 from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedding_model
 from memory_context.text.index.term_hits import TermHits, term_hits
 
@@ -212,7 +213,7 @@ class SQLAlchemyStore(ClosedAtExit):
         options = _put.PutOptions(
             scope=scope,
             batch=batch,
-            replace=replace or replaces is not None,
+            replace=replace,
             capacity=room,
             replaces=replaces,
             quota=self.quota,
@@ -292,7 +293,7 @@ class SQLAlchemyStore(ClosedAtExit):
         if not query.strip():
             return self.query(scope, filters, limit=limit)
         # There may be none: of stop words, and of signs.
-        wanted = hits_to_memories.wanted_of(query)
+        wanted = wanted_by(query[: hits_to_memories.MAX_QUERY])
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:
@@ -308,10 +309,8 @@ class SQLAlchemyStore(ClosedAtExit):
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
         )
-        found = self.database.read(hits_to_memories.best_if_indexed, request)
-        if found is None:
-            self._catch_up(scope.user_id)
-            found = self.database.read(hits_to_memories.best, request)
+        self._catch_up(scope.user_id)
+        found = self.database.read(hits_to_memories.best, request)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -320,8 +319,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `TermIndexed.term_hits`."""
         if self.codec.index == "none":
             return term_hits(self._newest(scope, filters), terms)
-        if self.database.read(indexing.is_pending, scope.user_id):
-            self._catch_up(scope.user_id)
+        self._catch_up(scope.user_id)
         conditions = self._matching(scope, filters)
         return self.database.read(keyword_index.term_hits, scope.user_id, terms, conditions)
 
@@ -437,13 +435,8 @@ class SQLAlchemyStore(ClosedAtExit):
         ]
         return sum(self.database.counts(_expire_at(shape), rows))
 
-    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """See `MemoryStore.list_all`."""
-        return scan(self, scope)
-
-    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
+    list_all = scan
+    list_deleted = scan_deletions
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
@@ -481,7 +474,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
         """See `CallKeeper.call_totals`."""
-        return self.call_log.totals(CallFilter(Scope(user_id).user_id, thread_id))
+        return self.call_log.totals(Scope(user_id).user_id, thread_id)
 
     def callers(self) -> list[str]:
         """See `CallKeeper.callers`."""
@@ -540,14 +533,12 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
-        where = self._matching(scope, filters)
-        return self.database.read(count_rows, memories, *where)
+        return self.database.read(count_rows, memories, *self._matching(scope, filters))
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
         total = sa.select(total_of(counted_column(column)))
-        where = self._matching(scope, filters)
-        [[found]] = self.database.rows(total.where(*where))
+        [[found]] = self.database.rows(total.where(*self._matching(scope, filters)))
         return int(found)
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
@@ -662,7 +653,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _catch_up(self, user_id: str) -> None:
         """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
-        if self.database.reads_only:
+        if not self.database.rows(_IS_PENDING, {"user": user_id}) or self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)
         remaining = self.most_caught_up
@@ -712,6 +703,10 @@ class SQLAlchemyStore(ClosedAtExit):
 _USERS = sa.text(
     "SELECT user_id FROM agent_memories UNION SELECT user_id FROM agent_memory_deletions"
 )
+
+
+# Asked before each search: it costs less than a look at what is pending, of which there is nearly always nothing.
+_IS_PENDING = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
 
 
 # Statements are kept, because making one takes longer than reading a record with it. They are kept
@@ -814,4 +809,4 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     )
     insert = insert_into(access).from_select(access.c.keys(), reads)
     counted = upsert(insert, access_count=access.c.access_count + 1)
-    return len(connection.execute(counted.returning(access.c.memory_id)).all())
+    return len(connection.scalars(counted.returning(access.c.memory_id)).all())

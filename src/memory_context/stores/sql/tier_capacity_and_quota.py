@@ -13,7 +13,13 @@ from memory_context.model.quota import Quota, check_quota
 from memory_context.model.tiers_and_limits import Capacity, check_room
 from memory_context.runtime import events
 from memory_context.stores.sql.row_deletion import evict
-from memory_context.stores.sql.schema import MEMORY_IDS, Conditions, memories, total_of
+from memory_context.stores.sql.schema import (
+    IS_ACTIVE,
+    MEMORY_IDS,
+    Conditions,
+    memories,
+    total_of,
+)
 from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 
 # An arbitrary number that keeps our locks apart from those of other programs in the same database.
@@ -40,7 +46,7 @@ def make_room(
         memories.c.user_id == item.user_id,
         memories.c.tier == item.tier,
         memories.c.tier_id == item.tier_id,
-        memories.c.is_active.is_(sa.true()),
+        IS_ACTIVE,
         memories.c.id.not_in(ids),
     )
     while True:
@@ -83,8 +89,7 @@ def _lock(connection: sa.Connection, *names: str) -> None:
 
     PostgreSQL's locks are numbers, so the names are hashed.
     """
-    name = sa.literal("\n".join(names))
-    advisory_lock(connection, sa.func.hashtextextended(name, _SEED))
+    advisory_lock(connection, sa.func.hashtextextended(sa.literal("\n".join(names)), _SEED))
 
 
 def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) -> tuple[int, int]:

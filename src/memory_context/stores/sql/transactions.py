@@ -227,7 +227,7 @@ class Database:
         if self.dialect == "sqlite" and not has_listeners(self.engine):
             return self._read_without_transaction(statement, values)
         with self._transaction("statement") as connection:
-            return statement.rows(connection, values)
+            return statement.rows(connection, connection.engine, values)
 
     def counts(self, statement: Prepared, values: Sequence[Values]) -> list[int]:
         """Execute a statement with each of *values* in one transaction; return the numbers of rows that they changed."""
@@ -251,7 +251,7 @@ class Database:
                 raise of_sqlalchemy(error, engine) from error
             try:
                 with file_watch.on_its_file(pooled, engine):
-                    return statement.rows_on(pooled, engine, values)
+                    return statement.rows(pooled, engine, values)
             finally:
                 pooled.close()
 
@@ -294,9 +294,8 @@ class Database:
             raise self._store_error(error) from _without_values(error)
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
-            message = f"the database cannot take this value: {error}"
             # Without its cause, which contains the value.
-            raise StoreError(message) from None
+            raise StoreError(f"the database cannot take this value: {error}") from None
         except Exception as error:
             # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
             engine = self._engine
@@ -363,7 +362,7 @@ class Database:
 
 
 def _may_write(connection: sa.Connection) -> bool:
-    return bool(connection.execute(_MAY_WRITE).scalar())
+    return bool(connection.scalar(_MAY_WRITE))
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:

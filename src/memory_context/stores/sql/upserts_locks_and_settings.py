@@ -24,14 +24,12 @@ def is_postgresql(connection: sa.Connection) -> bool:
 
 def setting(connection: sa.Connection, name: str) -> str | None:
     """Return the database's setting *name*; None if it is not set."""
-    value = sa.select(settings.c.value).where(settings.c.name == name)
-    return connection.execute(value).scalar()
+    return connection.scalar(sa.select(settings.c.value).filter_by(name=name))
 
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
     """Store the database's setting *name*, replacing its previous value."""
-    noted = insert_into(settings).values(name=name, value=value)
-    connection.execute(upsert(noted))
+    connection.execute(upsert(insert_into(settings).values(name=name, value=value)))
 
 
 def upsert(inserted: Insert, **changes: object) -> Insert:
@@ -40,13 +38,10 @@ def upsert(inserted: Insert, **changes: object) -> Insert:
     In a replaced row, the columns in *changes* get the value given there, which may refer to the old row.
     """
     table = inserted.table
-    values: dict[str, object] = {}
-    for column in table.c:
-        if not column.primary_key:
-            values[column.name] = inserted.excluded[column.name]
+    others = [column.name for column in table.c if not column.primary_key]
     return inserted.on_conflict_do_update(
         index_elements=table.primary_key,
-        set_=values | changes,
+        set_={name: inserted.excluded[name] for name in others} | changes,
     )
 
 

@@ -146,23 +146,20 @@ def file_of(url: sa.URL) -> Path | None:
         return Path(url.database or "")
     path = unquote(urlsplit(url.database or "").path)
     mode = url.query.get("mode")
-    file_system = url.query.get("vfs")
-    if mode == "memory" or file_system == "memdb" or path in ("", ":memory:"):
+    if mode == "memory" or url.query.get("vfs") == "memdb" or path in ("", ":memory:"):
         return None
     return Path(path)
 
 
 def opens_for_reading(url: sa.URL) -> bool:
     """Return whether SQLite opens the file of *url* for reading only. Without ``uri=true`` it ignores ``mode=ro``."""
-    mode = url.query.get("mode")
-    return mode == "ro" and _is_uri(url)
+    return url.query.get("mode") == "ro" and _is_uri(url)
 
 
 def _is_uri(url: sa.URL) -> bool:
     """Return whether the database is named by a URI of SQLite's, as in ``sqlite:///file:name.db?mode=ro&uri=true``."""
     value = str(url.query.get("uri"))
-    name = url.database or ""
-    return value.lower() in _TRUE and name.startswith("file:")
+    return value.lower() in _TRUE and (url.database or "").startswith("file:")
 
 
 def shown_url(url: sa.URL) -> str:

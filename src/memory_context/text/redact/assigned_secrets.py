@@ -191,7 +191,6 @@ _SAID = regex.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class WordRule(Rule):
     """Finds a password after a word for "password" that is not ASCII, which hints cannot find."""
 
@@ -223,15 +222,12 @@ def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
         form = _IN_ESCAPED_LINE
     if start and len(line) == len(before):
         return None
-    if _LINE_START.fullmatch(line):
-        return form
-    return None
+    return form if _LINE_START.fullmatch(line) else None
 
 
 def _value_form(char: str, start: str = "") -> _ValueForm:
     beginning = regex.compile(f"{start}{char}{{4,{_LONGEST_JUDGED}}}+")
-    rest = regex.compile(f"{char}*+")
-    return beginning, rest
+    return beginning, regex.compile(f"{char}*+")
 
 
 # A quote is inside a value unless one of these follows. Before one of these it may end a string of JSON around the value;

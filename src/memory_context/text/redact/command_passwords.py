@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 import regex
@@ -56,7 +55,6 @@ def _argument_of(command: str) -> regex.Pattern[str]:
     return regex.compile(rf" {_OPTIONS[command]}[\"']?{_ARGUMENT}")
 
 
-@dataclass(frozen=True, slots=True)
 class CommandRule(Rule):
     """Finds a password in a command line, by the option before it."""
 
@@ -68,15 +66,11 @@ class CommandRule(Rule):
                 return None
             if word in _OPTIONS:
                 given = _argument_of(word).match(text, position)
-                if given is None:
-                    return None
-                if not is_password(given["value"]):
+                if given is None or not is_password(given["value"]):
                     return None
                 # Other commands also use an option with this letter for something else.
                 is_certain = word in ("curl", "sshpass") or is_made_up(given["value"])
-                if is_certain:
-                    return given.span("value")
-                return None
+                return given.span("value") if is_certain else None
         return None
 
 

@@ -7,8 +7,6 @@ it must be so random that no person wrote it, and only signs, tags, a call, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import regex
 
 from memory_context.text.ranges import Span
@@ -71,7 +69,6 @@ _NO_SECRETS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class NearRule(PatternRule):
     """Finds a key near a name."""
 
@@ -92,8 +89,7 @@ class NearRule(PatternRule):
 
 def _is_id_in_sentence(text: str, position: int, value: Span) -> bool:
     """Return whether the value is the id of a commit or request in a sentence: "invalid token [4f6a…]"."""
-    before = text[position - 1 : position]
-    is_part_of_name = before in ("_", "-", ".")
+    is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
     if is_part_of_name or not _IN_SENTENCE.fullmatch(text, position, value[0]):
         return False
     return _ID.fullmatch(text, *value) is not None

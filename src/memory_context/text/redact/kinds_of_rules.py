@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import NamedTuple, Self
 
 import regex
 
@@ -36,8 +36,7 @@ _WORDS = _others_as_blanks("")
 HEAD_BYTES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(NamedTuple):
     """The parts of a text, in lower-case ASCII, that may be a key: runs of at least 16 characters without a blank.
 
     Their words show, without a search through the text, that most rules cannot find anything in it.
@@ -63,8 +62,7 @@ class Runs:
         return cls(joined, words, {word[:HEAD_BYTES] for word in words})
 
 
-@dataclass(frozen=True, slots=True)
-class SecretSpan:
+class SecretSpan(NamedTuple):
     """The span of a secret and its kind; *is_quoted* says that the marker in its place needs quotes."""
 
     start: int

@@ -7,7 +7,6 @@ An object with ``kind: Secret`` has its values under ``data`` or ``stringData``,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import regex
@@ -33,7 +32,6 @@ _DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{
 _VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
 
 
-@dataclass(frozen=True, slots=True)
 class KubernetesRule(Rule):
     """Finds the values of objects of the kind Secret."""
 
@@ -57,10 +55,8 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
             done = line.end()
             if len(line["blanks"]) <= depth and line[0].strip():
                 is_data = _DATA.fullmatch(line[0]) is not None
-            elif is_data:
-                value = _VALUE.fullmatch(text, *line.span())
-                if value:
-                    yield value
+            elif is_data and (value := _VALUE.fullmatch(text, *line.span())):
+                yield value
 
 
 def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
@@ -73,9 +69,8 @@ def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[
         first = above
     for line in _LINE.finditer(text, first):
         place = line.start()
-        if place > first and _begins_item(text, place, depth):
-            return
-        if place > first and _is_outside(text, place, depth):
+        begins_other = _begins_item(text, place, depth) or _is_outside(text, place, depth)
+        if place > first and begins_other:
             return
         yield line
 
@@ -86,10 +81,8 @@ def _begins_item(text: str, place: int, depth: int) -> bool:
 
 
 def _is_outside(text: str, place: int, depth: int) -> bool:
-    if text.startswith("---", place):
-        return True
     indentation = text[place : place + depth]
-    return indentation.strip(" \t-\r\n") != ""
+    return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule
@@ -37,7 +36,6 @@ _MARKS_OF_DIFFS = frozenset(" +-")
 _PADDING = " \t\\"
 
 
-@dataclass(frozen=True, slots=True)
 class PrefixedKeyRule(Rule):
     """Finds a private key whose lines all have the same prefix."""
 
@@ -47,12 +45,9 @@ class PrefixedKeyRule(Rule):
         prefix = _prefix_shape(text, position)
         if head is None or prefix is None:
             return None
-        end = _key_end(text, head.end(), prefix)
-        if end is None:  # the prefix may be before the first line only
-            end = _key_end(text, head.end(), [])
-        if end is None:
-            return None
-        return position, end
+        # The prefix may be before the first line only.
+        end = _key_end(text, head.end(), prefix) or _key_end(text, head.end(), [])
+        return (position, end) if end else None
 
 
 def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
@@ -90,8 +85,7 @@ def _prefix_shape(text: str, position: int) -> list[str] | None:
         start = line_ends[-1].end()
     elif start:
         return None
-    prefix = _COLOUR.sub("", text[start:position])
-    return list(map(_shape, _TOKEN.findall(prefix)))
+    return list(map(_shape, _TOKEN.findall(_COLOUR.sub("", text[start:position]))))
 
 
 def _shape(token: str) -> str:
@@ -113,9 +107,7 @@ def _after_prefix(line: str, prefix: list[str]) -> str | None:
         token = _TOKEN.match(line, position)
         if token is None:
             # From a blank line an editor may have removed the last blank of the prefix.
-            if number == len(prefix):
-                return ""
-            return None
+            return "" if number == len(prefix) else None
         if _shape(token[0]) != shape:
             return None
         position = token.end()

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 PASSES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class JsonForm:
+class JsonForm(NamedTuple):
     """The parts of JSON that a program wrote and not a person or a model: ids, types, dates.
 
     A user's patterns are not applied to them: a pattern for numbers would match in every record.
@@ -118,8 +117,7 @@ class Redaction:
                 yield name, value
                 continue
             shown = self._without(name, "own") if form.shows_names else name
-            inner = form if name in form.nested else NO_FORM
-            yield shown, self._leaves(value, inner, name)
+            yield shown, self._leaves(value, form if name in form.nested else NO_FORM, name)
 
     def _without_by_name(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
         """Return a value without the secrets that a user's patterns find in ``{name: value}``; a number becomes a text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -111,11 +111,9 @@ class Redactor:
         self._own = {kind: own_finder(kind, own, KINDS) for kind, own in (patterns or {}).items()}
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
-        kinds = [kind for kind in KINDS if kind not in left_out]
-        self.kinds = (*kinds, *self._own)
+        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *self._own)
         # Of overlapping secrets, the kind with the lowest rank is shown: the user's own kinds come first.
-        in_order = (*self._own, *KINDS)
-        self._ranks = {kind: rank for rank, kind in enumerate(in_order)}
+        self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
 
     def redact(self, text: str) -> Redacted:
         """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and repeating it changes nothing.
@@ -173,7 +171,12 @@ class Redactor:
     def _spans(self, text: str, rules: Rules, until: float | None) -> list[SecretSpan]:
         found = list[SecretSpan]()
         if rules != "own":
-            found += self._find_known(text)
+            # One byte for each character, so that offsets are the same in both.
+            flat = text.encode("ascii", "replace").lower()
+            runs = Runs.of(flat)
+            for rule in self._known:
+                if rule.may_find(runs):
+                    found += rule.find_all(text, flat)
         if rules != "known":
             deadline = deadline_for(text) if until is None else until
             for kind, find in self._own.items():
@@ -182,14 +185,4 @@ class Redactor:
         if not found:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
-        if self._own:
-            return whole_json_values(outside, text)
-        return outside
-
-    def _find_known(self, text: str) -> Iterator[SecretSpan]:
-        # One byte for each character, so that offsets are the same in both.
-        flat = text.encode("ascii", "replace").lower()
-        runs = Runs.of(flat)
-        for rule in self._known:
-            if rule.may_find(runs):
-                yield from rule.find_all(text, flat)
+        return whole_json_values(outside, text) if self._own else outside

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import regex
 
@@ -51,8 +50,7 @@ _BESIDE_VALUE = " \t\"'`"
 _Headers: TypeAlias = "dict[Span, list[_Name]]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(NamedTuple):
     """A cell that names a column of secrets: its offset, the sign that separates cells, and the kind of secret."""
 
     start: int
@@ -60,7 +58,6 @@ class _Name:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
 class ColumnRule(Rule):
     """Finds values that look like secrets in the cells below a name."""
 
@@ -142,8 +139,7 @@ def _kinds_of_columns(text: str, header: Span, sign: str, names: Iterable[_Name]
         below = header[1] + 1
         is_table = _RULE.fullmatch(text, below, line_end(text, below)) is not None
     else:
-        filled = [cell for cell in cells if _value_in(text, cell)]
-        is_table = len(filled) > 1
+        is_table = len([cell for cell in cells if _value_in(text, cell)]) > 1
     if not is_table:
         return {}
     stops = [stop for _, stop in cells]

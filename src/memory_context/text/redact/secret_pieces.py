@@ -28,8 +28,7 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
     where a secret may have been cut, three characters are enough.
     """
     pieces = [*_pieces(text, secrets), *_at_ends(text, secrets)]
-    kinds = [secret.kind for secret in secrets]
-    spans = merged(pieces, dict.fromkeys(kinds, 0))
+    spans = merged(pieces, {secret.kind: 0 for secret in secrets})
     return without_spans(text, outside_markers(spans, text))
 
 
@@ -77,8 +76,7 @@ def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     end = len(text.rstrip("… "))
     for secret in secrets:
         value = secret.value
-        shorter = range(_SHORTEST_PIECE, min(_PIECE, len(value)))
-        for size in shorter:
+        for size in range(_SHORTEST_PIECE, min(_PIECE, len(value))):
             if text.startswith(value[-size:], start):
                 yield SecretSpan(start, start + size, secret.kind)
             if text.endswith(value[:size], 0, end):

@@ -86,7 +86,7 @@ def own_finder(
     if callable(given):
         return partial(_found_by, given)
     pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
-    given_texts: tuple[object, ...] = (pattern.pattern, pattern.literal)
+    given_texts = (pattern.pattern, pattern.literal)
     if not all(isinstance(text, str) for text in given_texts):
         raise InvalidArgumentError(
             f"the pattern of {kind!r} must be a string, a RedactionPattern of strings or a function, "

@@ -67,9 +67,7 @@ def is_random(value: str) -> bool:
     if len(value) < _SHORTEST_KEY or not value.isascii():
         return False
     if value.isalpha():
-        if len(value) < _SHORTEST_KEY_OF_LETTERS:
-            return False
-        if value.islower():
+        if len(value) < _SHORTEST_KEY_OF_LETTERS or value.islower():
             return False
     elif not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
@@ -81,8 +79,7 @@ def is_surely_random(value: str) -> bool:
     if not is_random(value):
         return False
     for run in _RUN.findall(value):
-        chunks = _CHUNK.findall(run)
-        alternates = len(run) <= _LONGEST_CHUNK * len(chunks)
+        alternates = len(run) <= _LONGEST_CHUNK * len(_CHUNK.findall(run))
         if alternates or _HASH.fullmatch(run):
             return True
     return False

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import NamedTuple
 
 import regex
 
@@ -54,8 +55,7 @@ class KeyRule(PatternRule):
         return compiled_hint(self.hint).search(runs.flat) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class VendorKey:
+class VendorKey(NamedTuple):
     """The form of a vendor's keys.
 
     Attributes:

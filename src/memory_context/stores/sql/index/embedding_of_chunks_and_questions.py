@@ -134,14 +134,6 @@ class EmbeddingWorker:
 
         self._database.write(keep)
 
-    def embed_missing(self, user_id: str) -> None:
-        """Make all vectors that a user's memories lack, until the store is closed."""
-        table = self._own_table()
-        for memory_id in self._database.read(vector_index.incomplete, table, user_id):
-            if self._closing:
-                return
-            self.embed(user_id, memory_id)
-
     def wake(self, user_id: str) -> None:
         """Let a thread make a user's missing vectors. It ends when there are none left."""
         with self._lock:
@@ -165,9 +157,14 @@ class EmbeddingWorker:
             thread.join(EXIT_SECONDS)
 
     def _work(self) -> None:
+        """Make all vectors that the memories of the waiting users lack, until the store is closed."""
         while user_id := self._next_user():
             try:
-                self.embed_missing(user_id)
+                table = self._own_table()
+                for memory_id in self._database.read(vector_index.incomplete, table, user_id):
+                    if self._closing:
+                        break
+                    self.embed(user_id, memory_id)
             except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
                 events.VECTORS_FAILED.log(error)
 

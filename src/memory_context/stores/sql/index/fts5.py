@@ -94,7 +94,7 @@ def create(connection: sa.Connection) -> None:
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of chunks, each with the ``names`` of its lexemes."""
-    found = execute(connection, _LAST_ID).fetchone()
+    found = execute(connection, connection.engine, _LAST_ID).fetchone()
     number = (found[0] if found else 0) >> LENGTH_BITS
     with_ids: list[dict[str, Any]] = []
     for row in rows:
@@ -127,7 +127,7 @@ def values_of(
     """Return the parameters of `SCORED`."""
     frequencies = _frequencies(connection, statistics.owner, wanted)
     postings = [
-        (f'"{posting.name}"', posting.weight, posting.base)
+        (quoted(posting.name), posting.weight, posting.base)
         for posting in bm25.postings(frequencies, statistics, terms)
     ]
     return {"postings": json.dumps(postings), "most": limit, "user": user_id}
@@ -140,11 +140,8 @@ def holding_of(
     lexemes: Sequence[str],
 ) -> dict[str, int]:
     """Return the number of the user's chunks that contain each lexeme."""
-    holding: dict[str, int] = {}
-    for lexeme, counts in _frequencies(connection, statistics.owner, lexemes).items():
-        if any(counts):
-            holding[lexeme] = sum(counts)
-    return holding
+    frequencies = _frequencies(connection, statistics.owner, lexemes)
+    return {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
 
 
 def quoted(name: str) -> str:
@@ -160,7 +157,4 @@ def _frequencies(
     asked = list(chain.from_iterable(names.values()))
     rows = connection.execute(_FREQUENCIES, {"names": json.dumps(asked)})
     counts = {row.term: row.doc for row in rows}
-    frequencies: dict[str, list[int]] = {}
-    for lexeme, names_of_lexeme in names.items():
-        frequencies[lexeme] = [counts.get(name, 0) for name in names_of_lexeme]
-    return frequencies
+    return {lexeme: [counts.get(name, 0) for name in named] for lexeme, named in names.items()}

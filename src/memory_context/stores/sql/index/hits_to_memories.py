@@ -14,12 +14,13 @@ import sqlalchemy as sa
 from memory_context.model.checked_numbers import LARGEST
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.sentences_models_read import HIDDEN
-from memory_context.stores.sql.index import indexing, keyword_index, vector_index
+from memory_context.stores.sql.index import keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, records
 from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
-from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
+from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
+from memory_context.text.index.analyzer import held_by, words_found_by
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
@@ -31,11 +32,6 @@ MAX_QUERY = 100_000
 # number is multiplied by WIDER.
 POOL = 6
 WIDER = 16
-
-
-def wanted_of(query: str) -> list[str]:
-    """Return the lexemes of a query; for a very long one, those of its beginning."""
-    return wanted_by(query[:MAX_QUERY])
 
 
 class SearchRequest(NamedTuple):
@@ -61,25 +57,14 @@ class SearchRequest(NamedTuple):
     terms: int = MAX_TERMS
 
 
-def best_if_indexed(
-    connection: sa.Connection, request: SearchRequest
-) -> list[tuple[MemoryItem, ChunkHit]] | None:
-    """Return the same as `best`; None if memories of the user are still to be indexed."""
-    if indexing.is_pending(connection, request.user_id):
-        return None
-    return best(connection, request)
-
-
 def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
     """Return the memories with the best chunks, each with its best chunk, best first."""
     if request.narrowed:
         hits = _hits_under_conditions(connection, request)
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
-        was_reduced = request.terms < len(request.wanted)
-        if was_reduced and len(hits) < request.limit:
-            longer = request._replace(terms=MAX_TRIED)
-            hits = _hits_under_conditions(connection, longer)
+        if request.terms < len(request.wanted) and len(hits) < request.limit:
+            hits = _hits_under_conditions(connection, request._replace(terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
@@ -94,20 +79,19 @@ def _hits_under_conditions(
 ) -> dict[UUID, ChunkHit]:
     """Return the best chunks of the memories that meet the conditions.
 
-    If ranking all memories is cheap, it is tried first, and the conditions are checked afterwards.
+    On SQLite it is much cheaper to rank all chunks of a user by keywords than a part of them. So that is tried first
+    there, and the conditions are checked afterwards.
     """
-    if request.vector is None and keyword_index.ranks_all_cheaply(connection):
+    if request.vector is None and is_sqlite(connection):
         hits = _hits(connection, request, None)
-        statement = _restricted(MEMORY_IDS, hits, request)
-        allowed = set(connection.execute(statement).scalars())
+        allowed = set(connection.scalars(_restricted(MEMORY_IDS, hits, request)))
         are_enough = len(allowed) >= request.limit
         are_all = len(hits) < request.limit
         if are_enough or are_all:
             for memory_id in hits.keys() - allowed:
                 del hits[memory_id]
             return hits
-    inside = MEMORY_IDS.where(*request.conditions)
-    return _hits(connection, request, inside)
+    return _hits(connection, request, MEMORY_IDS.where(*request.conditions))
 
 
 def _hits(
@@ -174,8 +158,7 @@ def _with_items(
         return []
     least = chosen[:limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
-    rows = connection.execute(_restricted(RECORDS, tied, request))
-    items = [decode_row(connection, row) for row in rows]
+    items = records(connection, _restricted(RECORDS, tied, request))
 
     def rank(item: MemoryItem) -> tuple[float, datetime]:
         # Rounded, because the databases add up floats in different orders: equal scores may differ in the tenth digit.
@@ -198,8 +181,7 @@ def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str
     held = held_by(text, wanted)
     if len(held) < len(wanted):
         held.update(set(card_of(item)).intersection(wanted))
-    why = words_found_by(query[:MAX_QUERY], held)
-    match = Match(hit.score, "", None, tuple(why))
+    match = Match(hit.score, "", None, tuple(words_found_by(query[:MAX_QUERY], held)))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=match)
     if text:

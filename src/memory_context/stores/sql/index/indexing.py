@@ -7,16 +7,16 @@ writers waiting for long. If the process dies in between, the next search contin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
-from memory_context.stores.sql.row_encoding import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, format_of, records
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
     AnySelect,
@@ -25,7 +25,6 @@ from memory_context.stores.sql.schema import (
     belongs,
     count_rows,
     memories,
-    narrowed,
     passages,
     pending,
     this_memory,
@@ -83,33 +82,21 @@ def prepared(item: MemoryItem) -> ChunkBatch | None:
 
 
 def insert(
-    connection: sa.Connection, user_id: str, stored: Iterable[tuple[MemoryItem, ChunkBatch | None]]
+    connection: sa.Connection, user_id: str, stored: Sequence[tuple[MemoryItem, ChunkBatch | None]]
 ) -> None:
     """Index memories of a user that were just stored. Those without a batch are noted as pending.
 
     It locks the user's row (see `keyword_index.count`), so call it last in a transaction.
     """
-    if not keyword_index.is_kept(connection):
+    if format_of(connection).codec.index == "none":
         return
-    to_do_later: list[dict[str, Any]] = []
-    chunks: list[tuple[UUID, Sequence[Chunk]]] = []
-    for item, batch in stored:
-        if batch is None:
-            to_do_later.append({"memory_id": item.id, "user_id": user_id})
-        else:
-            chunks.append((item.id, batch.chunks))
+    to_do_later = [item.id for item, batch in stored if batch is None]
+    chunks = [(item.id, batch.chunks) for item, batch in stored if batch is not None]
     if to_do_later:
-        connection.execute(sa.insert(pending), to_do_later)
+        rows = [{"memory_id": memory_id, "user_id": user_id} for memory_id in to_do_later]
+        connection.execute(sa.insert(pending), rows)
     if chunks:
         keyword_index.add(connection, user_id, chunks)
-
-
-_PENDING_OF_USER = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
-
-
-def is_pending(connection: sa.Connection, user_id: str) -> bool:
-    """Return whether a memory of this user is not fully indexed."""
-    return connection.execute(_PENDING_OF_USER, {"user": user_id}).first() is not None
 
 
 class PendingMemory(NamedTuple):
@@ -129,31 +116,37 @@ class PendingMemory(NamedTuple):
     work: int
 
 
+# Callers that put records of their own may not have counted the characters.
+_PENDING = """
+SELECT user_id, memory_id, size, CASE WHEN is_text THEN size - done ELSE 1 END AS work
+FROM (
+    SELECT p.user_id, p.memory_id, p.done, m.created_at, m.content_bytes IS NULL AS is_text,
+        CASE WHEN m.char_count > 0 THEN m.char_count ELSE m.byte_count END AS size
+    FROM agent_memory_pending AS p JOIN agent_memories AS m ON m.user_id = p.user_id AND m.id = p.memory_id {where}
+) AS waiting
+ORDER BY created_at DESC
+"""
+_PENDING_OF_ALL, _PENDING_OF_USER = (
+    sa.text(_PENDING.format(where=where)).columns(memory_id=sa.Uuid())
+    for where in ("", "WHERE p.user_id = :user")
+)
+
+
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
-    # Callers that put records of their own may not have counted the characters.
-    is_counted = memories.c.char_count > 0
-    size = sa.case((is_counted, memories.c.char_count), else_=memories.c.byte_count)
-    is_text = memories.c.content_bytes.is_(None)
-    work = sa.case((is_text, size - pending.c.done), else_=1)
-    statement = (
-        sa.select(pending.c.user_id, pending.c.memory_id, size, work)
-        .join(memories, belongs(pending))
-        .where(*narrowed(pending, user_id=user_id))
-        .order_by(memories.c.created_at.desc())
-    )
-    return [PendingMemory(*row) for row in connection.execute(statement)]
+    statement = _PENDING_OF_ALL if user_id is None else _PENDING_OF_USER
+    return [PendingMemory(*row) for row in connection.execute(statement, {"user": user_id})]
 
 
 def unfinished(
     connection: sa.Connection, user_id: str, ids: Sequence[UUID]
 ) -> list[tuple[MemoryItem, ChunkStart]]:
     """Return the memories among *ids* that are still pending, each with the start of its next chunk."""
-    records = RECORDS.add_columns(pending.c.done)
-    statement = records.join(pending, belongs(pending)).where(*_pending_of(user_id, ids))
+    with_progress = RECORDS.add_columns(pending.c.done).join(pending, belongs(pending))
+    statement = with_progress.where(*_pending_of(user_id, ids))
     found: list[tuple[MemoryItem, ChunkStart]] = []
     for *record, done in connection.execute(statement).all():
-        item = decode_row(connection, record)
+        item = decoded_row(format_of(connection), record)
         ordinal = 0
         if done:
             ordinal = count_rows(connection, passages, user_id=user_id, memory_id=item.id)
@@ -190,19 +183,14 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
         by_key = texts.order_by(memories.c.memory_key.collate("C"))
         texts = by_key.with_for_update(read=True, key_share=True)
     changed = {row.id: row.updated_at for row in connection.execute(texts)}
-    progress = sa.select(pending.c.memory_id, pending.c.done)
-    mine = progress.where(*_pending_of(user_id, ids))
+    mine = sa.select(pending.c.memory_id, pending.c.done).where(*_pending_of(user_id, ids))
     # PostgreSQL skips a row that another process has locked, which is then about to index the same
     # batch.
     found = connection.execute(mine.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    due: list[ChunkBatch] = []
-    for batch in next_ones:
-        memory = batch.memory
-        is_next = done.get(memory.id) == batch.start
-        # Not a batch of a text that was replaced since it was read.
-        if is_next and changed.get(memory.id) == memory.updated_at:
-            due.append(batch)
+    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
+    # Not a batch of a text that was replaced since it was read.
+    due = [batch for batch in due if changed.get(batch.memory.id) == batch.memory.updated_at]
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)
@@ -217,11 +205,8 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory with this id; None if there is none."""
-    record = RECORDS.where(*this_memory(user_id, memory_id))
-    row = connection.execute(record).one_or_none()
-    if row:
-        return decode_row(connection, row)
-    return None
+    found = records(connection, RECORDS.where(*this_memory(user_id, memory_id)))
+    return found[0] if found else None
 
 
 def remove(
@@ -235,7 +220,7 @@ def remove(
     # This comes before the user's row is locked: see `extend`.
     connection.execute(not_pending)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
-        for memory_id in connection.execute(doomed).scalars().all():
+        for memory_id in connection.scalars(doomed).all():
             while remove_batch(connection, user_id, memory_id):
                 pass
         connection.execute(not_pending)
@@ -266,13 +251,12 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     # The chunks are analyzed again, because FTS5 stores no contents and must be given the words to delete.
     card = card_of(item)
     text = searchable(item)
-    chunks: dict[int, Chunk] = {}
-    for row in rows:
-        start = ChunkStart(row.ordinal, row.start, row.line)
-        chunks[row.id] = chunk_at(text, start, row.stop, card)
+    chunks = {
+        row.id: chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
+        for row in rows
+    }
     keyword_index.remove(connection, user_id, chunks)
-    done = rows[-1].start
-    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=done)
+    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
     connection.execute(upsert(noted))
     return True
 
@@ -285,10 +269,8 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
     doomed = MEMORY_IDS.where(*where)
     if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
         return []
-    statement = sa.select(passages.c.memory_id).where(
-        _within(user_id, doomed), passages.c.ordinal == BATCH
-    )
-    return list(connection.execute(statement).scalars())
+    last_of_first_batch = sa.select(passages.c.memory_id).filter_by(ordinal=BATCH)
+    return list(connection.scalars(last_of_first_batch.where(_within(user_id, doomed))))
 
 
 def _within(user_id: str, doomed: AnySelect) -> Condition:

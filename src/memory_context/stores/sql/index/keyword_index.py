@@ -76,11 +76,6 @@ class ChunkHit(NamedTuple):
     score: float
 
 
-def is_kept(connection: sa.Connection) -> bool:
-    """Return whether the codec of this connection has an index of words."""
-    return format_of(connection).codec.index != "none"
-
-
 def version_of(connection: sa.Connection) -> int:
     """Return the version of the analyzer that the index was built with; 0 if it was never built."""
     return int(setting(connection, ANALYZER) or 0)
@@ -122,7 +117,7 @@ def reset(connection: sa.Connection) -> None:
     connection.execute(sa.delete(passages))
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
-    if is_kept(connection):
+    if format_of(connection).codec.index != "none":
         # A large text that was stored a moment ago is noted already: hence ON CONFLICT.
         connection.exec_driver_sql(_NOTE_ALL_AS_PENDING)
     note_setting(connection, ANALYZER, str(VERSION))
@@ -132,10 +127,10 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return the statistics of a user's index for BM25; None if nothing was indexed yet."""
     # Lexemes are hashed if the rows are encrypted.
     key = format_of(connection).index_key
-    hashed = None
-    if key is not None:
-        hashed = partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES)
-    for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
+    hashed = partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES) if key else None
+    for number, chunks, length in _STATISTICS.rows(
+        connection, connection.engine, {"user": user_id}
+    ):
         return Statistics(Owner(number, hashed), chunks, length)
     return None
 
@@ -154,8 +149,7 @@ def add(
             row["names"] = owner.named(chunk.names)
             rows.append(row)
     _INDEXES[connection.dialect.name].add(connection, rows)
-    length = sum(row["length"] for row in rows)
-    count(connection, user_id, len(rows), length)
+    count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
 
 def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
@@ -163,8 +157,7 @@ def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
     statistics = statistics_of(connection, user_id)
     # If another process inserts the same user at this moment, its row is found in the second round.
     while not statistics:
-        insert = insert_into(owners).values(user_id=user_id)
-        connection.execute(insert.on_conflict_do_nothing())
+        connection.execute(insert_into(owners).values(user_id=user_id).on_conflict_do_nothing())
         statistics = statistics_of(connection, user_id)
     return statistics.owner
 
@@ -188,12 +181,6 @@ def remove(connection: sa.Connection, user_id: str, chunks: Mapping[int, Chunk])
     connection.execute(mine.where(passages.c.id.in_(list(chunks))))
     length = sum(chunk.length for chunk in chunks.values())
     count(connection, user_id, -len(chunks), -length)
-
-
-def ranks_all_cheaply(connection: sa.Connection) -> bool:
-    """Return whether it is much cheaper to rank all chunks of a user than a part of them."""
-    index = _INDEXES[connection.dialect.name]
-    return index.BEST is not index.SCORED
 
 
 def ranked(
@@ -227,8 +214,7 @@ def ranked(
         scored = index.SCORED
         statement = sa.select(scored).where(scored.c.memory_id.in_(inside))
     best_first = statement.order_by(scored.c.score.desc(), scored.c.id)
-    best = connection.execute(best_first.limit(limit), values)
-    return [ChunkHit(*hit) for _, *hit in best]
+    return [ChunkHit(*hit) for _, *hit in connection.execute(best_first.limit(limit), values)]
 
 
 def term_hits(
@@ -250,8 +236,7 @@ def term_hits(
     names: list[tuple[str, str, float]] = []
     readable = lexemes_looked_up.readable(holding, statistics.passages)
     for lexeme in readable:
-        names_of_lexeme = statistics.owner.names_of(lexeme)
-        for name, (_, often) in zip(names_of_lexeme, bm25.STEPS, strict=True):
+        for name, (_, often) in zip(statistics.owner.names_of(lexeme), bm25.STEPS, strict=True):
             names.append((lexeme, index.quoted(name), often))
     hits = TermHits(statistics.passages, holding, holding.keys() - set(readable))
     if not names:
@@ -269,11 +254,9 @@ def term_hits(
         held[lexeme].update(dict.fromkeys(chunks, often))
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
-    places = sa.select(passages.c.id, passages.c.start, passages.c.stop)
-    mine = places.filter_by(user_id=user_id)
-    rows = connection.execute(mine.where(passages.c.id.in_(best)))
+    places = sa.select(passages.c.id, passages.c.start, passages.c.stop).filter_by(user_id=user_id)
+    rows = connection.execute(places.where(passages.c.id.in_(best)))
     spans = {chunk: span for chunk, *span in rows}
     in_index = [chunk for chunk in best if chunk in spans]
     found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in in_index]
-    here = hits.here | held.keys()
-    return replace(hits, here=here, places=found)
+    return replace(hits, here=hits.here | held.keys(), places=found)

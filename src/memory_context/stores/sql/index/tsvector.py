@@ -113,8 +113,7 @@ def values_of(
             {lexeme: [count] for lexeme, count in found.items()}, terms
         )
     for term, lexeme in enumerate(wanted):
-        names = statistics.owner.names_of(lexeme)
-        for name, (_, often) in zip(names, bm25.STEPS, strict=True):
+        for name, (_, often) in zip(statistics.owner.names_of(lexeme), bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
     return {
         "user": user_id,
@@ -137,13 +136,12 @@ def _counted(
     connection: sa.Connection, user_id: str, owner: Owner, lexemes: Sequence[str], enough: int
 ) -> dict[str, int]:
     """Return the number of chunks that contain each lexeme. Counting stops after *enough*."""
-    rows: list[dict[str, str]] = []
-    for lexeme in lexemes:
-        names = " | ".join(map(quoted, owner.names_of(lexeme)))
-        rows.append({"lexeme": lexeme, "names": names})
+    rows = [
+        {"lexeme": lexeme, "names": " | ".join(map(quoted, owner.names_of(lexeme)))}
+        for lexeme in lexemes
+    ]
     values = {"user": user_id, "wanted": json.dumps(rows), "enough": enough + 1}
-    found = connection.execute(_FREQUENCIES, values)
-    return {lexeme: count for lexeme, count in found if count}
+    return {lexeme: count for lexeme, count in connection.execute(_FREQUENCIES, values) if count}
 
 
 def quoted(name: str) -> str:

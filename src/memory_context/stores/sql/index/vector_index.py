@@ -72,7 +72,7 @@ class Measure(NamedTuple):
     most: float
 
 
-MEASURES: dict[Distance, Measure] = {
+MEASURES = {
     "cosine": Measure("cosine_distance", "vector_cosine_ops", 1.0),
     "l2": Measure("l2_distance", "vector_l2_ops", 0.0),
     "inner_product": Measure("max_inner_product", "vector_ip_ops", 0.0),
@@ -179,26 +179,23 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
     user_id = sa.column("user_id", sa.Text)
     return [
         sa.table(setting.removeprefix(SETTING), memory_id, user_id)
-        for setting in connection.execute(noted).scalars()
+        for setting in connection.scalars(noted)
     ]
 
 
 def missing(
     connection: sa.Connection, table: sa.Table, user_id: str, memory_id: UUID
-) -> list[tuple[int, int, int]]:
+) -> Sequence[AnyRow]:
     """Return ordinal, start and stop of the chunks of a memory that have no vector of this model."""
     chunks = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop)
-    mine = chunks.filter_by(user_id=user_id, memory_id=memory_id)
-    lacking = mine.where(_lacks(connection, table))
-    rows = connection.execute(lacking.order_by(passages.c.ordinal))
-    return [(row.ordinal, row.start, row.stop) for row in rows]
+    mine = chunks.filter_by(user_id=user_id, memory_id=memory_id).order_by(passages.c.ordinal)
+    return connection.execute(mine.where(_lacks(connection, table))).all()
 
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories with chunks that have no vector of this model."""
-    mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id)
-    lacking = mine.where(_lacks(connection, table))
-    return list(connection.execute(lacking.distinct()).scalars())
+    mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id).distinct()
+    return list(connection.scalars(mine.where(_lacks(connection, table))))
 
 
 def _lacks(connection: sa.Connection, table: sa.Table) -> Condition:
@@ -280,8 +277,7 @@ def nearest(
         # and filter them afterwards, which may leave too few of this user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        distance_to = getattr(table.c.vector, measure.distance)
-        separation = distance_to(query).label("apart")
+        separation = getattr(table.c.vector, measure.distance)(query).label("apart")
         nearest_first = mine.add_columns(separation).order_by(separation)
         similarities = {}
         for memory_id, ordinal, apart in connection.execute(nearest_first.limit(limit)):
@@ -291,8 +287,7 @@ def nearest(
     mine = places.filter_by(user_id=user_id)
     place_of: dict[tuple[UUID, int], tuple[int, int, int]] = {}
     for chunks in slices_of(list(similarities), ASKED_TOGETHER):
-        some = sa.tuple_(*columns).in_(chunks)
-        for row in connection.execute(mine.where(some)):
+        for row in connection.execute(mine.where(sa.tuple_(*columns).in_(chunks))):
             place_of[row.memory_id, row.ordinal] = (row.start, row.stop, row.line)
     # A vector of a text that a caller chose may not belong to any chunk.
     return [
@@ -307,7 +302,7 @@ def chance(
     """Return how similar the user's chunks are to *vector* by chance, estimated from 1,000 of them."""
     chunks = count_rows(connection, table, user_id=user_id)
     vectors = sa.select(table.c.vector).filter_by(user_id=user_id)
-    sampled = list(connection.execute(vectors.limit(SAMPLE)).scalars())
+    sampled = list(connection.scalars(vectors.limit(SAMPLE)))
     if is_sqlite(connection):
         numpy = load_numpy()
         sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
@@ -324,8 +319,7 @@ def _compared(
         return {}
     numpy = load_numpy()
     # One array over the joined bytes is faster than an array for each row.
-    data = b"".join(row.vector for row in rows)
-    numbers = numpy.frombuffer(data, dtype=numpy.float32)
+    numbers = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32)
     matrix = numbers.reshape(len(rows), -1)
     if distance == "l2":
         deltas = matrix - query
@@ -334,8 +328,6 @@ def _compared(
         similarities = matrix @ query
     order = numpy.argsort(-similarities, kind="stable")
     best: list[int] = order[:limit].tolist()
-    nearest: Similarities = {}
-    for index in best:
-        row = rows[index]
-        nearest[row.memory_id, row.ordinal] = float(similarities[index])
-    return nearest
+    return {
+        (rows[index].memory_id, rows[index].ordinal): float(similarities[index]) for index in best
+    }
