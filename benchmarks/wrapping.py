@@ -35,12 +35,12 @@ from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wrapping_proxy import Wrapper
 from memory_context.replay import (
+    Comparing,
     Figures,
     Policy,
     Recording,
     Replayed,
     TokenMeter,
-    measure,
     parse_policy,
     stream_recordings,
 )
@@ -180,6 +180,15 @@ def folded_alike(counter: TokenCounter) -> Replayed:
     settings = replace(SETTINGS, fold=replace(SETTINGS.fold, counter=counter))
     context = ResultsAlone(settings)
     return Replayed(context, context.stored, context.close, counter.count(context.schemas()))
+
+
+async def measure(runs: Sequence[Recording], policy: Policy, meter: TokenMeter) -> Figures:
+    """Replay *runs* through *policy*, and return its figures."""
+    comparing = Comparing([policy], meter)
+    for run in runs:
+        await comparing.add(run)
+    [result] = comparing.results().policies
+    return result.figures
 
 
 async def compared(recordings: Sequence[Recording]) -> None:

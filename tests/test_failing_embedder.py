@@ -78,7 +78,7 @@ async def test_an_embedder_that_fails(
 def test_a_query_without_a_vector(vector: list[float]) -> None:
     """What is no vector of numbers is a failure of the embedder, too: the search goes on by words."""
     embedder = Embedder()
-    embedder.embed_query = lambda _: vector  # type: ignore[method-assign]
+    embedder.embed_query = lambda text: vector  # type: ignore[method-assign] # noqa: ARG005 - called by name in no place
     with SQLAlchemyStore("sqlite://", embedder=embedder) as store:
         memory = MemoryManager(store, user_id="ann")
         memory.store("the invoice of Orbit Rentals", key="invoice")
