@@ -185,7 +185,7 @@ def _chat_form(message: Json) -> Json:
             **fields,
             "role": fields.get("role") if kind == "chat" else _ROLES[kind],
             "tool_calls": _tool_calls(fields),
-            "function_call": (fields.get("additional_kwargs") or {}).get("function_call"),
+            "function_call": _provider_fields(fields).get("function_call"),
         }
     for name in ("parts", "contents"):
         if name in message and "content" not in message:
@@ -217,10 +217,14 @@ def _fields(message: Json) -> Json:
     return members_of(message.get("data")) or members_of(message.get("kwargs")) or message
 
 
+def _provider_fields(fields: Json) -> Json:
+    return fields.get("additional_kwargs") or {}
+
+
 def _tool_calls(fields: Json) -> list[Json]:
     """Return the calls as the model wrote them, if that was kept; else as parsed."""
     # Arguments that are parsed and dumped again have other spaces, and so other tokens.
-    if written := (fields.get("additional_kwargs") or {}).get("tool_calls"):
+    if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
     return [
