@@ -647,6 +647,31 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
         assert "ix_agent_memories_user_tier" not in plan
 
 
+def test_a_memory_that_is_replaced_meanwhile_is_found(
+    sqlite_url: str, mocker: MockerFixture
+) -> None:
+    """A search asks what is pending where it ranks, so a long text that another process has just stored is found."""
+    with SQLAlchemyStore(sqlite_url) as store, SQLAlchemyStore(sqlite_url) as other:
+        ours, theirs = MemoryManager(store, user_id="ann"), MemoryManager(other, user_id="ann")
+        ours.store("an alpha and a zebra", key="animals")
+        read = store.database.read
+        ranking = [_searching.best_if_indexed, _searching.best]
+
+        def replaced_before(work: Any, *arguments: Any) -> Any:
+            """Let the other process store, and be still indexing, when the search begins to rank."""
+            if work not in ranking:
+                return read(work, *arguments)
+            ranking.clear()
+            mocker.patch.object(other, "_complete_index")
+            text = "a zebra and " + " ".join(f"word{number}" for number in range(200_000))
+            theirs.store(text, key="animals", replace=True)
+            return read(work, *arguments)
+
+        mocker.patch.object(store.database, "read", replaced_before)
+
+        assert ["animals"] == [hit.memory_key for hit in ours.search("zebra")]
+
+
 def _compiled(statement: sa.Select[Any]) -> str:
     return str(statement.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
 

@@ -188,7 +188,9 @@ class ContextAssembler:
             before = store.get(self._history, key)
             # Reading and writing are two steps: without the lock two threads would lose what the
             # other noted.
-            known = frozenset[str](json.loads(before.text)["used"] if before else ())
+            known = frozenset[str]()
+            if before:
+                known = frozenset(json.loads(before.text)["used"])
             if not before or not used <= known:
                 redaction = self.memories.redaction()
                 record = self._record(package, key, known | used, redaction)

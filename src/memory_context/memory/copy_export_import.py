@@ -30,7 +30,7 @@ from memory_context.memory.export_file_format import (
 from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.memory.redacted_records import redacted_import, users_of
 from memory_context.model.batches import batches_of_records
-from memory_context.model.item import MemoryItem, Restored
+from memory_context.model.item import Conflict, MemoryItem, Restored
 from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
@@ -65,7 +65,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Transferred(Restored):
+class Transferred:
     """The outcome of an import or a copy.
 
     Attributes:
@@ -76,6 +76,9 @@ class Transferred(Restored):
         complete: Whether the file's last line, ``end``, was read.
     """
 
+    written: int = 0
+    unchanged: int = 0
+    conflicts: tuple[Conflict, ...] = ()
     damaged: tuple[DamagedLine, ...] = ()
     complete: bool = True
 

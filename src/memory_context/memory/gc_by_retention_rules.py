@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -109,9 +109,14 @@ class RetentionRule:
     @property
     def reason(self) -> str:
         """Return the reason that references give for a memory that this rule deleted."""
-        tier = f"tier {self.tier}" if self.tier else None
-        evicted = "evicted" if self.evicted else None
-        target = ", ".join(filter(None, (self.memory_type, tier, evicted))) or "everything"
+        targets = list[str]()
+        if self.memory_type:
+            targets.append(self.memory_type)
+        if self.tier:
+            targets.append(f"tier {self.tier}")
+        if self.evicted:
+            targets.append("evicted")
+        target = ", ".join(targets) or "everything"
         return f"kept for {self.after} since it was {self.since}: {target}"
 
     def expiry(self, at: datetime) -> Expiry:
@@ -166,15 +171,14 @@ def delete_expired(
     total = sum(len(rows) for _, rows in found)
     done = deleted = 0
     for which, rows in found:
-        for user, rows_of_user in groupby(rows, itemgetter(0)):
-            for ids in slices_of([memory_id for _, memory_id in rows_of_user], BATCH):
-                gone = catalog.delete_expired(user, ids, which)
-                if auditor:
-                    auditor.note("deleted", (user, agent_id, None), sorted(gone))
-                deleted += len(gone)
-                done += len(ids)
-                if progress:
-                    progress(done, total)
+        for user, ids in _batches(rows):
+            gone = catalog.delete_expired(user, ids, which)
+            if auditor:
+                auditor.note("deleted", (user, agent_id, None), sorted(gone))
+            deleted += len(gone)
+            done += len(ids)
+            if progress:
+                progress(done, total)
     if auditor:
         auditor.close()
     return deleted
@@ -192,7 +196,8 @@ def count_expired(
     expired = set[tuple[str, UUID]]()
     for which in _expiries(rules, at):
         expired.update(catalog.expired(which, user_id))
-    return dict(sorted(Counter(user for user, _ in expired).items()))
+    counts = Counter(user for user, _ in expired)
+    return dict(sorted(counts.items()))
 
 
 def _expiries(
@@ -201,3 +206,11 @@ def _expiries(
     moment = with_zone(at, "at") or now()
     by_their_end = Expiry(EXPIRED, happened_by("expired", moment, tier=tier))
     return [by_their_end, *(rule.expiry(moment) for rule in rules)]
+
+
+def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, Sequence[UUID]]]:
+    """Yield up to 50 memories of one user at a time."""
+    for user, rows_of_user in groupby(rows, itemgetter(0)):
+        ids = [memory_id for _, memory_id in rows_of_user]
+        for batch in slices_of(ids, BATCH):
+            yield user, batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count as count_from
 from typing import NamedTuple
 from uuid import uuid4
@@ -215,23 +216,11 @@ def make_package(
     """
     originals = _originals(ranked)
     wanted = [memory for memory in ranked if memory.key not in originals]
-    tiers = [tier for tier in allocation if any(memory.tier == tier for memory in wanted)]
-
-    def fill(
-        wanted: Sequence[RankedMemory], tiers: Iterable[str]
-    ) -> tuple[dict[str, AssemblyCandidate], int, list[PackageEntry], str]:
-        """Return the candidates, the room beside the headings of *tiers*, the entries in order, their text."""
-        candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
-        frame = (prompts.ASSEMBLED_HEADER, *map(_heading, tiers), "")
-        room = max(0, budget - count("\n".join(frame)))
-        allotments = choose(candidates.values(), room, allocation, longest)
-        entries = _entries(wanted, allotments, task, count)
-        taken = sum(entry.tokens + 1 for entry in entries.values())
-        most = room if longest is None else longest
-        allotments = choose_more(candidates.values(), entries, most, room - taken)
-        entries |= _entries(wanted, allotments, task, count)
-        return candidates, room, *_fitted(entries, wanted, tuple(allocation), budget, count)
-
+    held_tiers = {memory.tier for memory in wanted}
+    tiers = [tier for tier in allocation if tier in held_tiers]
+    fill = partial(
+        _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
+    )
     candidates, room, shown, text = fill(wanted, tiers)
     if TASK in tiers and all(entry.tier != TASK for entry in shown):
         # The headings of all tiers left too little for the task's memories, or better ones took the
@@ -258,19 +247,42 @@ def make_package(
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
     """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
-    return [
-        memory._replace(kept=next(positions) if memory.tier == TASK else None) for memory in wanted
-    ]
+    marked = list[RankedMemory]()
+    for memory in wanted:
+        kept = None
+        if memory.tier == TASK:
+            kept = next(positions)
+        marked.append(memory._replace(kept=kept))
+    return marked
 
 
-def _entries(
-    wanted: Iterable[RankedMemory], allotments: Mapping[str, Allotment], task: str, count: Count
-) -> dict[str, PackageEntry]:
-    return {
-        memory.key: _entry(memory, allotments[memory.key], task, count)
-        for memory in wanted
-        if memory.key in allotments
-    }
+def _fill(
+    wanted: Sequence[RankedMemory],
+    tiers: Iterable[str],
+    *,
+    task: str,
+    budget: int,
+    allocation: Allocation,
+    longest: int | None,
+    count: Count,
+) -> tuple[dict[str, AssemblyCandidate], int, list[PackageEntry], str]:
+    """Return the candidates, the room beside the headings of `tiers`, the entries in order, their text."""
+    candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
+    frame = (prompts.ASSEMBLED_HEADER, *map(_heading, tiers), "")
+    room = max(0, budget - count("\n".join(frame)))
+    entries = dict[str, PackageEntry]()
+
+    def add_entries(allotments: Mapping[str, Allotment]) -> None:
+        for memory in wanted:
+            if memory.key in allotments:
+                entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
+
+    add_entries(choose(candidates.values(), room, allocation, longest))
+    taken = sum(entry.tokens + 1 for entry in entries.values())
+    most = room if longest is None else longest
+    add_entries(choose_more(candidates.values(), entries, most, room - taken))
+    shown, text = _fitted(entries, wanted, tuple(allocation), budget, count)
+    return candidates, room, shown, text
 
 
 def whole_text(item: MemoryItem) -> str:
@@ -283,8 +295,9 @@ def whole_text(item: MemoryItem) -> str:
         if "\n" not in text:
             headed = prompts.ASSEMBLED_LINE.format(summary=summary, text=text)
         text = headed
+    indented = text.replace("\n", "\n  ")
     # The mark of its origin comes first, where no text of its own can precede it.
-    return f"-{unconfirmed(item)} " + text.replace("\n", "\n  ")
+    return f"-{unconfirmed(item)} {indented}"
 
 
 def unconfirmed(item: MemoryItem) -> str:
@@ -356,7 +369,9 @@ def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
     """Return the sort key within a tier: the oldest that are kept, then the rest, then the newest that are kept."""
     if memory.kept is None:
         return 1, 0
-    return (0, memory.kept) if memory.kept % 2 else (2, -memory.kept)
+    if memory.kept % 2 == 1:
+        return (0, memory.kept)
+    return (2, -memory.kept)
 
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:

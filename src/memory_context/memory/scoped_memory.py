@@ -32,8 +32,19 @@ from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL
-from memory_context.model.tiers_and_limits import GLOBAL as GLOBAL
-from memory_context.model.tiers_and_limits import Capacity, Confirmation, Lifetime, wider
+from memory_context.model.tiers_and_limits import (
+    GLOBAL,
+    PLAN,
+    PROJECT,
+    RUN,
+    SESSION,
+    TASK,
+    Capacity,
+    Confirmation,
+    Lifetime,
+    TierPolicy,
+    wider,
+)
 from memory_context.stores import Filters
 
 DEFAULT_TIER = "session"
@@ -518,3 +529,17 @@ class ScopedMemory(TierNotes):
 
 def _stage(stage_id: str) -> str:
     return f"stage:{stage_id}"
+
+
+__all__ = [
+    "GLOBAL",
+    "PLAN",
+    "PROJECT",
+    "RUN",
+    "SESSION",
+    "TASK",
+    "Category",
+    "Confirmation",
+    "ScopedMemory",
+    "TierPolicy",
+]

@@ -343,28 +343,32 @@ class CallRewriter(Protocol):
 
 @runtime_checkable
 class OpenedByURL(Protocol):
-    """A store or an audit trail that another process can open by its URL.
+    """A store or an audit trail that another process can open by its URL."""
 
-    Attributes:
-        url: The URL without its password; None if only this process can reach it.
-    """
-
-    url: str | None
+    @property
+    def url(self) -> str | None:
+        """Return the URL without its password; None if only this process can reach it."""
+        ...
 
 
 @runtime_checkable
 class StoreSettings(Protocol):
-    """A store with settings that are not part of its URL.
+    """A store with settings that are not part of its URL."""
 
-    Attributes:
-        has_embedder: Whether semantic search works.
-        quota: The limit on what is kept for each user; None for no limit.
-        redactor: Removes secrets from texts before they are stored; None if nothing does.
-    """
+    @property
+    def has_embedder(self) -> bool:
+        """Return whether semantic search works."""
+        ...
 
-    has_embedder: bool
-    quota: Quota | None
-    redactor: Redactor | None
+    @property
+    def quota(self) -> Quota | None:
+        """Return the limit on what is kept for each user; None for no limit."""
+        ...
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """Return the redactor that removes secrets from texts before they are stored; None if there is none."""
+        ...
 
 
 @runtime_checkable
@@ -401,7 +405,7 @@ def term_hits_in(
     """Return where terms occur, by the store's index; in a store without one, by reading its newest texts."""
     if isinstance(store, TermIndexed):
         return store.term_hits(scope, terms, filters)
-    return term_hits(store.query(scope, filters), terms)
+    return term_hits(store.query(scope, filters, order_by="-created_at"), terms)
 
 
 def reindexed(store: MemoryStore, progress: Progress | None = None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import AnyRecord, Restored
+from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
@@ -170,8 +170,14 @@ class FileStore(ClosedAtExit):
     count = _reading(SQLAlchemyStore.count)
     reindex = _reading(SQLAlchemyStore.reindex)
     read_tables = _reading(SQLAlchemyStore.read_tables)
-    list_all = scan
-    list_deleted = scan_deletions
+
+    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+        """See `MemoryStore.list_all`."""
+        return scan(self, scope)
+
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """See `MemoryStore.list_deleted`."""
+        return scan_deletions(self, scope)
 
     def note_call(self, record: CallRecord) -> None:
         """See `CallKeeper.note_call`."""

@@ -60,13 +60,15 @@ SELECT user_id FROM callers WHERE user_id IS NOT NULL
 """)
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 # Cast, because in PostgreSQL the sum of a BIGINT is a NUMERIC, and a parameter that is null has no type.
-_TOTALS = sa.text("""
+_TOTALS_OF_KINDS = sa.text("""
 SELECT thread_id, CAST(sum(CASE kind WHEN 'model' THEN 1 ELSE 0 END) AS BIGINT), CAST(sum(tokens_full) AS BIGINT),
     CAST(sum(tokens_sent) AS BIGINT), CAST(sum(tokens_spent) AS BIGINT), min(at) AS first, max(at) AS last
 FROM agent_memory_calls
-WHERE user_id = :user AND (CAST(:thread AS TEXT) IS NULL OR thread_id = :thread) AND kind IN ('model', 'decision')
+WHERE user_id = :user AND (CAST(:thread AS TEXT) IS NULL OR thread_id = :thread) AND kind IN :kinds
 GROUP BY thread_id ORDER BY last DESC
-""").columns(first=UTCDateTime, last=UTCDateTime)
+""")
+_KINDS: sa.BindParameter[list[str]] = sa.bindparam("kinds", list(CALL_KINDS), expanding=True)
+_TOTALS = _TOTALS_OF_KINDS.bindparams(_KINDS).columns(first=UTCDateTime, last=UTCDateTime)
 
 _open_logs = WeakSet["CallLog"]()
 
@@ -172,8 +174,8 @@ class CallLog:
                 record = _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
                 changed = change(record)
                 if changed:
-                    values = (_row_of if is_known else _stored_texts)(changed, codec)
-                    update = sa.update(calls).where(*this).values(**values)
+                    encode = _row_of if is_known else _stored_texts
+                    update = sa.update(calls).where(*this).values(**encode(changed, codec))
                     self._database.write(sa.Connection.execute, update)
 
     def flush(self) -> None:

@@ -67,7 +67,8 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
             # On the driver's own connection, because SQLAlchemy would begin a transaction, in which
             # the checkpoint fails.
             checked = driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return not checked.fetchone()[0]  # busy
+            is_busy = checked.fetchone()[0]
+            return not is_busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         part = "" if user_id is None else hash_partitioned_tables.part_of(connection, user_id)

@@ -1,4 +1,4 @@
-"""The catalog of a store: overviews of its records without their contents, for people and administrators."""
+"""The catalog of a store: lists and totals of its memories without their contents, for people and administrators."""
 
 from __future__ import annotations
 

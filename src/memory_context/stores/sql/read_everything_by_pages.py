@@ -22,7 +22,7 @@ _OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 
 def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
-    """See `MemoryStore.list_all`."""
+    """Yield the memories of *scope*, oldest first."""
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
     characters = sa.func.length(memories.c.content)
@@ -46,7 +46,7 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
 
 
 def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
-    """See `MemoryStore.list_deleted`."""
+    """Yield the deletions of a scope's user, sorted by key."""
     check_arguments(scope=scope)
     key = deletions.c.memory_key
     page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)

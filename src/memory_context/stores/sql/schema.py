@@ -249,9 +249,11 @@ def in_period(
         InvalidArgumentError: A bound is not a datetime, or has no time zone.
     """
     bounds: list[Condition] = []
-    if with_zone(since, "a moment"):
+    since = with_zone(since, "a moment")
+    until = with_zone(until, "a moment")
+    if since:
         bounds.append(moment >= since)
-    if with_zone(until, "a moment"):
+    if until:
         bounds.append(moment < until)
     return bounds
 

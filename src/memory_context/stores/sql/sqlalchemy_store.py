@@ -7,7 +7,7 @@ made once for each *shape* of a scope and filters (see `scopes_and_filters_as_sq
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -309,8 +309,11 @@ class SQLAlchemyStore(ClosedAtExit):
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
         )
-        self._catch_up(scope.user_id)
-        found = self.database.read(hits_to_memories.best, request)
+        # In one transaction: a memory that is replaced in between would be found by neither of its texts.
+        found = self.database.read(hits_to_memories.best_if_indexed, request)
+        if found is None:
+            self._catch_up(scope.user_id)
+            found = self.database.read(hits_to_memories.best, request)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -435,8 +438,13 @@ class SQLAlchemyStore(ClosedAtExit):
         ]
         return sum(self.database.counts(_expire_at(shape), rows))
 
-    list_all = scan
-    list_deleted = scan_deletions
+    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+        """See `MemoryStore.list_all`."""
+        return scan(self, scope)
+
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """See `MemoryStore.list_deleted`."""
+        return scan_deletions(self, scope)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
@@ -653,7 +661,10 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _catch_up(self, user_id: str) -> None:
         """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
-        if not self.database.rows(_IS_PENDING, {"user": user_id}) or self.database.reads_only:
+        if (
+            not self.database.rows(hits_to_memories.IS_PENDING, {"user": user_id})
+            or self.database.reads_only
+        ):
             return
         pending = self.database.read(indexing.pending_memories, user_id)
         remaining = self.most_caught_up
@@ -703,10 +714,6 @@ class SQLAlchemyStore(ClosedAtExit):
 _USERS = sa.text(
     "SELECT user_id FROM agent_memories UNION SELECT user_id FROM agent_memory_deletions"
 )
-
-
-# Asked before each search: it costs less than a look at what is pending, of which there is nearly always nothing.
-_IS_PENDING = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
 
 
 # Statements are kept, because making one takes longer than reading a record with it. They are kept

@@ -34,6 +34,10 @@ POOL = 6
 WIDER = 16
 
 
+# It costs less than a look at what is pending, of which there is nearly always nothing.
+IS_PENDING = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
+
+
 class SearchRequest(NamedTuple):
     """A search, ready to be executed.
 
@@ -55,6 +59,15 @@ class SearchRequest(NamedTuple):
     narrowed: bool
     limit: int
     terms: int = MAX_TERMS
+
+
+def best_if_indexed(
+    connection: sa.Connection, request: SearchRequest
+) -> list[tuple[MemoryItem, ChunkHit]] | None:
+    """Return the same as `best`; None if memories of the user are still to be indexed."""
+    if connection.execute(IS_PENDING, {"user": request.user_id}).first():
+        return None
+    return best(connection, request)
 
 
 def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:

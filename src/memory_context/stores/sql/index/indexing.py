@@ -126,10 +126,9 @@ FROM (
 ) AS waiting
 ORDER BY created_at DESC
 """
-_PENDING_OF_ALL, _PENDING_OF_USER = (
-    sa.text(_PENDING.format(where=where)).columns(memory_id=sa.Uuid())
-    for where in ("", "WHERE p.user_id = :user")
-)
+_OF_USER = "WHERE p.user_id = :user"
+_PENDING_OF_ALL = sa.text(_PENDING.format(where="")).columns(memory_id=sa.Uuid())
+_PENDING_OF_USER = sa.text(_PENDING.format(where=_OF_USER)).columns(memory_id=sa.Uuid())
 
 
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
