@@ -760,6 +760,14 @@ COLUMNS = (
     (" login | password  | age\n-------+-----------+----\n ann   | {} | 3\n(1 row)\n", "Xk9#mmQ2"),
     ("| user | api_token |\n|---|---|\n| ann | {} |\n", "a8f3K2m9Qx7Lp0Zr"),
     ("user\tclient_secret\nann\t{}\n", "A1b2C3d4E5f6G7h8"),
+    (
+        "Timestamp,What is your full name please,Password\n2026-01-01,Ann,{}\n",
+        "Xk29dLq8Zt4Wm7Pb",
+    ),
+    (
+        "| user | what the key is used for here | api_key |\n|---|---|---|\n| ann | ci | {} |\n",
+        "Xk29dLq8Zt4Wm7Pb",
+    ),
 )
 
 
