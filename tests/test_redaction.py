@@ -822,6 +822,8 @@ class TestColumns:
         "Mot de passe : s3cr3tP4ss",
         "app.keystore.pass=s3cr3tP4ss",
         "bindpw s3cr3tP4ss",
+        "export DB_PASSWORD=0xe7dd0bf3",
+        "run --secret 0xa8ca3f7e",
         'psk="s3cr3tP4ss"',
         "secret_id=6f1c0b1e-3a4d-4f9e-9a7b-0c1d2e3f4a5b",
     ],

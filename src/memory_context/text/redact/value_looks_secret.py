@@ -26,10 +26,10 @@ RELATIVE_PATH = regex.compile(r"[\w.@+-]*(?:[/\\]+[\w.@+-]+)+[/\\]*")
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _WORDS = r"[A-Za-z_.\[\]]+"
 _CALLER = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[\w$]+)*!?"
-# A call, an index or a type, closed or not; alternatives (a|b, a&&b); a name and an operator; a hexadecimal number.
+# A call, an index or a type, closed or not; alternatives (a|b, a&&b); a name and an operator; a short hexadecimal number.
 _CODE = regex.compile(
     rf"{_CALLER}(?:(?:\(.*\)|\[.*\]|<.*>|\{{.*\}})(?:[.?\[(:)\]}}>|&].*)?|[(<\[{{](?:.*[(\[{{])?)"
-    rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*|0x[0-9A-Fa-f]{{1,8}}"
+    rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*|0x[0-9A-Fa-f]{{1,4}}"
 )
 _OPENED_CALL = regex.compile(rf"{_CALLER}[(<\[{{].*")
 _NAME_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
