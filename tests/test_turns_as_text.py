@@ -230,3 +230,19 @@ def test_search_memory_shows_who_said_what() -> None:
 
     said = "\n…199\nuser: Where does truck 17 go?\nassistant: To Basel. At nine."
     assert answer.endswith(said)
+
+
+@for_each(
+    "line",
+    [
+        '{"role": "user", "content": "truck 17"}',
+        '{"role": "user", "texts": ["truck 17", ' + "[" * 9000,
+    ],
+)
+def test_search_memory_shows_logs_of_other_programs(line: str) -> None:
+    """A line that begins as a message of ours is shown as it is if it is none, however deep it is."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        memory.store(f"{line}\n", key="log")
+        answer = SEARCHING.called(memory, {"query": "truck 17"}, 5000).text
+
+    assert line[-39:] in answer

@@ -94,13 +94,14 @@ def spoken(line: str, given: Callable[[str], str] = str) -> str:
         if "text" in message:
             return f"{_SPEAKERS.get(who, who)}: {message['text']}"
         is_tool = who == "tool"
-        parts = [str(text) for text in message.get("texts", ()) if text is not None]
+        # Without them it is the message of another program, such as OpenAI's.
+        parts = [str(text) for text in message["texts"] if text is not None]
         if is_tool:
             who = message["source"]
             parts = list(map(given, parts))
         for call in message.get("calls", ()):
             parts.append(f"calls {call['name']}({given(call['arguments'])})")
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return line
     return f"{who}: {' '.join(parts)}"
 
