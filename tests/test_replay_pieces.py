@@ -200,7 +200,7 @@ def test_openinferences_spans(tmp_path: Path) -> None:
 
 
 def test_spans_of_earlier_conventions(tmp_path: Path) -> None:
-    """OpenLLMetry counts messages as OpenInference does, with other names."""
+    """OpenLLMetry counts messages as OpenInference does, with other names; what else a span tells may be plain text."""
     call = {"id": "c1", "name": "orders", "arguments": ARGUMENTS}
     attributes = {
         "gen_ai.prompt.0.role": "system",
@@ -211,8 +211,10 @@ def test_spans_of_earlier_conventions(tmp_path: Path) -> None:
         "gen_ai.completion.0.content": "I look.",
         **{f"gen_ai.completion.0.tool_calls.0.{name}": value for name, value in call.items()},
     }
-    [run] = read(tmp_path, {"context": {"trace_id": "t"}, "attributes": attributes})
-    assert (run.id, run.messages) == ("t", WHOLE[:3])
+    texts = {"gen_ai.system_instructions": "Be kind.", "gen_ai.output.messages": "I look."}
+    for more in ({}, texts):
+        [run] = read(tmp_path, {"context": {"trace_id": "t"}, "attributes": attributes | more})
+        assert (run.id, run.messages) == ("t", WHOLE[:3])
 
 
 def langsmiths_runs() -> list[dict[str, Any]]:

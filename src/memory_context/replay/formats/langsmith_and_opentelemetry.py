@@ -100,10 +100,12 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
         return
     prompt = _parsed(attributes.get(_IN))
-    reply = _parsed(attributes.get(_OUT))
-    instructions = _parsed(attributes.get(_SYSTEM))
-    if prompt and instructions:
-        prompt = [{"role": "system", "content": instructions}, *prompt]
+    reply = list[Json]()
+    # Only beside the newer convention's prompt are the others JSON, too.
+    if prompt:
+        reply = _parsed(attributes.get(_OUT))
+        if instructions := _parsed(attributes.get(_SYSTEM)):
+            prompt = [{"role": "system", "content": instructions}, *prompt]
     for asked, answered in _SPREAD:
         if not prompt:
             prompt = list(map(_message, _gathered(attributes, asked)))
