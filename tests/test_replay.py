@@ -784,6 +784,7 @@ async def test_a_policy_starts_each_run_anew() -> None:
         ("memory:store=x", "has no setting store"),
         ("offload:lines", "name=value"),
         ("unbounded:size=3", "it has none"),
+        (f"unbounded:x={'[' * 5000}", "has no setting x"),
     ],
 )
 def test_a_policy_that_does_not_exist_says_what_does(text: str, said_by_error: str) -> None:
@@ -819,12 +820,12 @@ def test_a_value_that_a_policy_does_not_take_is_found_at_once(text: str) -> None
 async def test_settings_reach_the_context() -> None:
     """Numbers, words and yes or no are handed on by name; what a context refuses, it refuses as ever."""
     replayed = parse_policy(
-        "memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading"
+        "memory:threshold=1_077, recall=false ,preview_tokens=+09,fold=after_reading"
     ).open(letters())
     assert isinstance(replayed.context, RememberingContext)
     settings = replayed.context.settings
     policy = settings.fold
-    assert (77, 9, "after_reading") == (policy.threshold, policy.preview_tokens, policy.fold)
+    assert (1077, 9, "after_reading") == (policy.threshold, policy.preview_tokens, policy.fold)
     assert settings.recall is None
     with pytest.raises(InvalidThresholdError):
         await measure([run_with("a", "b")], parse_policy("memory:threshold=1"), letters())

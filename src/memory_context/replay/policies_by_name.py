@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -170,9 +169,12 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 
 
 def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
     word = text.lower()
+    if word in words:
+        return words[word]
     try:
-        return json.loads("null" if word == "none" else word)
+        return float(text) if "." in text else int(text)
     except ValueError:
         return text
 
