@@ -309,3 +309,16 @@ async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
 def test_calls_of_a_script_have_ids_of_their_own() -> None:
     """Parallel calls are answered one by one, so two of the same tool are not the same call."""
     assert call("read_log")["id"] != call("read_log")["id"]
+
+
+def test_a_script_goes_on_when_its_prompts_are_emptied() -> None:
+    """Tests empty the list of prompts between two steps; the model says each step once."""
+    model = ScriptedChatModel(["one", "two"])
+    said = list[str]()
+    for _ in model.script:
+        said.append(model.invoke("?").text)
+        model.prompts.clear()
+
+    assert ["one", "two"] == said
+    with pytest.raises(RuntimeError, match="has 2 steps"):
+        model.invoke("?")

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.messages import plain_texts
 from memory_context.testing.scripted_turns import next_reply
@@ -44,6 +44,8 @@ class ScriptedChatModel(BaseChatModel):
 
     script: list[Any] = Field(default_factory=list[Any])
     prompts: list[list[BaseMessage]] = Field(default_factory=list[list[BaseMessage]])
+    # As many as steps were taken, however many of `prompts` a test has dropped.
+    _asked: list[Any] = PrivateAttr(default_factory=list[Any])
 
     def __init__(self, script: Sequence[Step] = (), **fields: Any) -> None:  # noqa: ANN401 - those of BaseChatModel
         super().__init__(**fields)
@@ -77,7 +79,8 @@ class ScriptedChatModel(BaseChatModel):
         yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=message.tool_calls))
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
-        step = next_reply(self.script, self.prompts, messages)
+        self.prompts.append(list(messages))
+        step = next_reply(self.script, self._asked, messages)
         while callable(step):
             step = step(messages)
         if isinstance(step, Exception):
