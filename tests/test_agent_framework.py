@@ -36,6 +36,7 @@ from memory_context import (
 )
 from memory_context.agent_framework import MemoryContextProvider, file_tools, memory_tools
 from memory_context.agent_framework.context_provider import OWNER
+from memory_context.agent_framework.run_middleware import FoldingMiddleware, PromptMiddleware
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG
@@ -352,6 +353,14 @@ async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
     assert "sdx9" not in said(client.prompts[-1])
     bob = MemoryManager(store, user_id="bob")
     assert [] == list(bob.memory_store.list_all(bob.scope))
+
+
+def test_middlewares_are_told_apart_by_what_they_are() -> None:
+    """A caller's cache may keep a middleware as its key, and a log of it holds nothing of the session."""
+    run: Any = ["the session"]
+    for middleware in (PromptMiddleware(run), FoldingMiddleware(run)):
+        assert {middleware: 1}[middleware]
+        assert "session" not in repr(middleware)
 
 
 def test_own_tools_are_given_to_the_agent() -> None:

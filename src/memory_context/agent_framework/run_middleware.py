@@ -197,7 +197,7 @@ class RunningAgent:
         return as_shown(held, self.note, first_unseen)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PromptMiddleware(ChatMiddleware):
     """Makes the prompts of one run, and takes the model's answers into the conversation."""
 
@@ -231,7 +231,7 @@ class PromptMiddleware(ChatMiddleware):
             await self.run.hear(context.result)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class FoldingMiddleware(FunctionMiddleware):
     """Gives the tools of one run stored texts in place of references, and folds their results."""
 
