@@ -40,6 +40,7 @@ from memory_context import (
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import Decisions
+from memory_context.display import json_tree
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
 from memory_context.model.displayed import Displayed
@@ -373,6 +374,15 @@ def test_large_contents_are_bounded(content: str) -> None:
     item = memory(content, line_count=content.count("\n") or 1)
     assert len(bundle(item)["text/html"]) < 100_000
     assert len(bundle(item)["text/plain"]) < 50_000
+
+
+def test_strings_are_cut_before_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of megabytes in a string, a tree writes only what it shows."""
+    written = list[object]()
+    monkeypatch.setattr(json_tree, "to_json", written.append)
+    json_tree.JsonTree().draw(["x" * 1000])
+
+    assert [] == written
 
 
 def test_hits_show_their_passages() -> None:

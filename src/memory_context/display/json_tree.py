@@ -79,10 +79,11 @@ class JsonTree:
         for number, element in enumerate(elements_of(value)):
             members.append((str(number), element))
         if not members:
-            drawn = tag("span", to_json(value), cls="number")
             if isinstance(value, str):
                 quoted = json.dumps(_cell(value), ensure_ascii=False)
                 drawn = tag("span", quoted, cls="string")
+            else:
+                drawn = tag("span", to_json(value), cls="number")
             return tag("div", label, drawn, cls="leaf")
         size = f"[{len(members):,}]"
         if isinstance(value, dict):
