@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from itertools import takewhile
-from operator import eq, ge, gt, le, lt, ne
+from operator import attrgetter, call, eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
@@ -300,7 +299,7 @@ class _StoredItems:
         """Perform the operations in order, and return their results (see `BaseStore.batch`)."""
         for op in ops:
             _check(op)
-        return self.results(ops, operator.call)
+        return self.results(ops, call)
 
     def results(
         self, ops: Sequence[Op], perform: Callable[[Callable[[], Result]], Any]
@@ -439,7 +438,7 @@ class _StoredItems:
                 near = list[MemoryItem]()
                 for some in slices_of(keys, RANKED_TOGETHER):
                     near += by_vectors(filters={"memory_key": some}, limit=needed)
-                near.sort(key=operator.attrgetter("match.score"), reverse=True)
+                near.sort(key=attrgetter("match.score"), reverse=True)
                 found = _matching(near, op)
             similar = {item.id for item, _ in found}
             found += [(item, facts) for item, facts in oldest if item.id not in similar]
