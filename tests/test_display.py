@@ -400,6 +400,14 @@ def test_hits_show_their_passages() -> None:
     assert "31 line 30" in bundle(hits)["text/plain"]
 
 
+def test_a_hit_on_one_line_says_which() -> None:
+    """Its title names the line, not a range of one."""
+    manager = MemoryManager("sqlite://", user_id="42")
+    manager.store("the disks were full")
+
+    assert " · line 1 · found by disk" in shown(manager.search("disk")).said
+
+
 def test_a_list_of_memories_is_a_list() -> None:
     """What a search returns equals a plain list, and a part of it shows in the same way."""
     manager = MemoryManager("sqlite://", user_id="42")

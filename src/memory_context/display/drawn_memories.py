@@ -140,7 +140,7 @@ def found_by(match: Match | None) -> list[str]:
     facts = list[str]()
     if match and match.lines:
         first, last = match.lines
-        facts.append(f"lines {first}-{last}")
+        facts.append(f"lines {first}-{last}" if last > first else f"line {first}")
     if match and match.why:
         facts.append(f"found by {', '.join(match.why)}")
     return facts
