@@ -113,9 +113,13 @@ Thread = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help=f"From that time on: {MOMENT}"),
+    typer.Option(
+        "--since", metavar="TIME", help=f"Stored, or done, at that time or later: {MOMENT}"
+    ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option("--until", metavar="TIME", help="Before that time; written as for --since."),
+    typer.Option(
+        "--until", metavar="TIME", help="Stored, or done, before that time; written as for --since."
+    ),
 ]
