@@ -7,7 +7,16 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -516,22 +525,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: AnyRequest, conversation: AgentConversation
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
         """Return the request for the model, and a function that makes the node's result from the model's response."""
-        own_names = {tool.name for tool in self.tools}
-        tools = list[Any]()
-        for tool in request.tools:
-            if self._is_own(tool):
-                # The model is offered only the tiers that are open.
-                open_tiers = conversation.notes.open_tiers
-                tools.append(tool.model_copy(update={"open_tiers": open_tiers}))
-                continue
-            name = getattr(tool, "name", None)
-            # LangChain would let one replace the other.
-            if name in own_names:
-                raise InvalidArgumentError(
-                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
-                    "rename your tool, or set tools=False for all middlewares but one"
-                )
-            tools.append(tool)
+        tools = list(self._offered(request.tools, conversation.notes.open_tiers))
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
@@ -539,12 +533,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
-        # Another middleware may have left messages out of the request, or changed them there.
-        requested = zip(ids_of(request.messages), request.messages, strict=True)
-        contents = {message_id: message.content for message_id, message in requested}
-        hidden = {one for one, message in in_state.items() if contents.get(one) != message.content}
         after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes, hidden
+            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
@@ -571,6 +561,25 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return ExtendedModelResponse(response, Command(update=update))
 
         return prompt, decided
+
+    def _offered(self, tools: Iterable[Any], open_tiers: Sequence[str]) -> Iterator[Any]:
+        """Yield the tools that the model is offered: its memory tools with those tiers that are open.
+
+        Raises:
+            InvalidArgumentError: Another tool has the name of a memory tool: LangChain would let one replace the other.
+        """
+        own_names = {tool.name for tool in self.tools}
+        for tool in tools:
+            if self._is_own(tool):
+                yield tool.model_copy(update={"open_tiers": open_tiers})
+                continue
+            name = getattr(tool, "name", None)
+            if name in own_names:
+                raise InvalidArgumentError(
+                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
+                    "rename your tool, or set tools=False for all middlewares but one"
+                )
+            yield tool
 
     def _is_own(self, tool: object) -> TypeGuard[MemoryTool]:
         """Return whether *tool* is one of this middleware's tools, not another's or the application's."""
@@ -614,6 +623,13 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     """Return what `model_node` adds to its graph's state: the answer, which carries the decisions."""
     return {"messages": list(cast("AnyResponse", answer).result)}
+
+
+def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]:
+    """Return the ids of the messages that another middleware has left out of the request or changed there."""
+    requested = zip(ids_of(request.messages), request.messages, strict=True)
+    contents = {message_id: message.content for message_id, message in requested}
+    return {one for one, message in in_state.items() if contents.get(one) != message.content}
 
 
 def _prompt(

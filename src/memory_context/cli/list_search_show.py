@@ -223,8 +223,6 @@ def show(  # noqa: PLR0913 - one of them selects
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a memory, or a part of it. Which part, and how to get the next page, goes to standard error."""
-    from memory_context.display.terminal import facts
-    from memory_context.model.item import is_secret
     from memory_context.model.reference import key_in
 
     with _options_named():
@@ -237,15 +235,7 @@ def show(  # noqa: PLR0913 - one of them selects
     with opened(store, user, "show", audit=audit) as memory:
         item = _found(memory, key_in(key))
         if info:
-            # The metadata of a secret, which may hold the command that printed it, is not shown.
-            metadata = None if is_secret(item) else item.content_metadata
-            record = {**_record(item), "content_metadata": metadata}
-            if as_json:
-                print_json({"memory": record})
-                return
-            record["tags"] = ", ".join(item.tags)
-            rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
-            print_paged(facts(rows))
+            _print_record(item, as_json=as_json)
             return
         if is_whole and isinstance(item.content, bytes):
             memory.read(item.memory_key)
@@ -346,6 +336,21 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
             passage.append(plain(f"{line.number:>{NUMBER_WIDTH}} {text}", "dim"))
     heading = [unbroken(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
+
+
+def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
+    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
+    from memory_context.display.terminal import facts
+    from memory_context.model.item import is_secret
+
+    metadata = None if is_secret(item) else item.content_metadata
+    record = {**_record(item), "content_metadata": metadata}
+    if as_json:
+        print_json({"memory": record})
+        return
+    record["tags"] = ", ".join(item.tags)
+    rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
+    print_paged(facts(rows))
 
 
 def _print_content(

@@ -3,8 +3,9 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -15,6 +16,9 @@ from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.home_folder import home_folder
+
+if TYPE_CHECKING:
+    from memory_context.mcp.client_config import ServerList
 
 _CLIENT = (
     "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
@@ -94,7 +98,7 @@ def wrap(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import serve_wrapped
-    from memory_context.mcp.client_config import list_in, lists_of, servers_in, unwrap_in, wrap_in
+    from memory_context.mcp.client_config import list_in, lists_of, servers_in
     from memory_context.mcp.upstream_connections import WrappedServer
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
@@ -109,15 +113,7 @@ def wrap(  # noqa: PLR0913 - each is an option
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         lists = [list_in(file)] if file else lists_of(client or "")
         chosen = next((one for one in lists if undo and one.wrapped_file.exists()), lists[0])
-        # The full path, because clients start servers with a short PATH.
-        found = shutil.which(NAME)
-        program = [found] if found else [sys.executable, "-m", "memory_context"]
-        starts = [*program, "wrap", *options]
-        change = unwrap_in(chosen) if undo else wrap_in(chosen, starts, only or ())
-        done = "restored" if undo else "wrapped"
-        typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
-        for server, problem in change.skipped.items():
-            typer.echo(f"left unchanged: {server}: {problem}")
+        _edit(chosen, options, only or (), undo=undo)
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
@@ -133,6 +129,23 @@ def wrap(  # noqa: PLR0913 - each is an option
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or login_name()
     serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
+
+
+def _edit(
+    servers: "ServerList", options: Iterable[str], only: Sequence[str], *, undo: bool
+) -> None:
+    """Wrap the servers of a client's configuration, or restore them, and say which."""
+    from memory_context.mcp.client_config import unwrap_in, wrap_in
+
+    # The full path, because clients start servers with a short PATH.
+    found = shutil.which(NAME)
+    program = [found] if found else [sys.executable, "-m", "memory_context"]
+    starts = [*program, "wrap", *options]
+    change = unwrap_in(servers) if undo else wrap_in(servers, starts, only)
+    done = "restored" if undo else "wrapped"
+    typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
+    for server, problem in change.skipped.items():
+        typer.echo(f"left unchanged: {server}: {problem}")
 
 
 def database_at_home() -> str:
