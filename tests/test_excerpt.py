@@ -1004,12 +1004,12 @@ def test_the_largest_value_is_read_from_its_column() -> None:
 def test_a_name_in_every_line_does_not_hide_the_line_that_is_meant() -> None:
     """Of the many lines with a service's name, the one with the beginning of the other word is shown."""
     lines = [
-        f"10:{number // 60:02d}:{number % 60:02d} checkout-api GET /cart/{number * 7919:08x} 200"
+        f"2026-01-01 10:{number // 60:02d}:{number % 60:02d} checkout-api GET /cart/{number * 7919:08x} 200"
         for number in range(1300)
     ]
-    lines[900] = "10:15:00 checkout-api GET /api/v2/customerTimeouts 500"
-    question = "status of /api/v2/customerTime in checkout-api"
-    assert lines[900] in excerpt("\n".join(lines), question, 400, len).text
+    lines[900] = "2026-01-01 10:15:00 checkout-api GET /api/v2/customerTimeouts 500"
+    shown = excerpt("\n".join(lines), "checkout-api customerTimeout", 600, len).text
+    assert lines[900] in shown
 
 
 def test_all_rows_that_a_value_chooses_come_as_far_as_they_fit() -> None:
