@@ -999,3 +999,37 @@ def test_the_largest_value_is_read_from_its_column() -> None:
     largest = max(rows, key=lambda row: int(row.split(",")[2]))
     shown = excerpt(text, "Which customer has the largest amount?", 100, len, ranking=READING).text
     assert largest in shown
+
+
+def test_a_name_in_every_line_does_not_hide_the_line_that_is_meant() -> None:
+    """Of the many lines with a service's name, the one with the beginning of the other word is shown."""
+    lines = [
+        f"2026-01-01 10:{number // 60:02d}:{number % 60:02d} checkout-api GET /cart/{number * 7919:08x} 200"
+        for number in range(1300)
+    ]
+    lines[900] = "2026-01-01 10:15:00 checkout-api GET /api/v2/customerTimeouts 500"
+    shown = excerpt("\n".join(lines), "checkout-api customerTimeout", 600, len).text
+    assert lines[900] in shown
+
+
+def test_all_rows_that_a_value_chooses_come_as_far_as_they_fit() -> None:
+    """More than twenty rows are meant by their value, so the first of them are an answer."""
+    rows = [
+        f"{number},person{number},{900 + number if number % 20 == 0 else 5}"
+        for number in range(1, 600)
+    ]
+    text = "\n".join(["id,customer,amount", *rows])
+    shown = excerpt(text, "Which customers have an amount over 900?", 200, len).text
+    assert rows[19] in shown
+    assert rows[39] in shown
+
+
+def test_messages_of_another_program_have_records() -> None:
+    """JSON lines that begin with a role, but are no conversation of ours, are read as any other."""
+    lines = [
+        json.dumps({"role": "admin", "name": f"person{number}", "amount": number * 37 % 1000})
+        for number in range(1, 300)
+    ]
+    largest = max(lines, key=lambda line: int(json.loads(line)["amount"]))
+    shown = excerpt("\n".join(lines), "Which admin has the largest amount?", 200, len).text
+    assert json.loads(largest)["name"] in shown

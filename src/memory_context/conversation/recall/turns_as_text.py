@@ -71,7 +71,7 @@ def share_of(budget: int, least: int, reserved: int) -> int:
 
 def is_conversation(text: str) -> bool:
     """Return whether *text* is a stored conversation: one message a line, as JSON."""
-    return text.startswith(SAID)
+    return SAID.match(text) is not None
 
 
 def as_said(text: str) -> str:

@@ -29,8 +29,9 @@ from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 
-# A stored conversation has one message per line, as JSON. Each line begins like this:
-SAID = '{"role": "'
+# A stored conversation has one message per line, as JSON. Each line begins like this, of compacted messages and of a chat;
+# messages that another program has written, such as OpenAI's, go on with "content".
+SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
 # How the line of a person's message begins, in compacted messages and in a stored chat.
 ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # How a message begins that this library itself has added.
@@ -95,7 +96,7 @@ def record_at(text: str, start: int, stop: int) -> Record:
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if text.startswith(SAID, begin):
+    if SAID.match(text, begin):
         turn = turn_at(text, begin, end)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn

@@ -95,7 +95,13 @@ def term_hits(
     terms: Sequence[Sequence[str]],
     regions: Sequence[Span] | None = None,
 ) -> TermHits:
-    """Return the hits that an index of *items* would give, by analyzing their texts, or only these *regions* of each."""
+    """Return the hits that an index of *items* would give, by analyzing their texts.
+
+    Args:
+        items: The memories.
+        terms: The terms, each as its lexemes.
+        regions: The parts of the text to analyze, where there is one memory; without them, all of it.
+    """
     wanted = frozenset(chain.from_iterable(terms))
     held = defaultdict[str, dict[int, float]](dict)
     places = list[ChunkPlace]()

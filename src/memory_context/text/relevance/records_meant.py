@@ -10,11 +10,16 @@ from memory_context.text.index.term_hits import term_hits
 from memory_context.text.ranges import Span
 from memory_context.text.relevance.chosen_records import relevant
 from memory_context.text.relevance.question_terms import asked_terms
+from memory_context.text.relevance.ranked_places import RankedPlaces
+from memory_context.text.relevance.rows_by_value import rows_by_value
 from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
 from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
 
+# Where more records than these are meant alike, such as all that name one service, the first of them are no answer, unless
+# a value chose them: segments tell them apart, by parts of words, too.
+MOST_ALIKE = 20
 # A single letter is no lexeme, so nothing is found by the key.
-KEY = "t"
+_KEY = "t"
 
 
 def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Record]:
@@ -26,10 +31,15 @@ def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Rec
         regions: The parts of the text to look at.
     """
     asked = asked_terms(question)
-    if not asked or text.startswith(SAID):
+    if not asked or SAID.match(text):
         return []
-    item = MemoryItem(user_id="", memory_key=KEY, memory_type="text", tier="detail", content=text)
+    item = MemoryItem(user_id="", memory_key=_KEY, memory_type="text", tier="detail", content=text)
     texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
     hits = term_hits([item], list(map(wanted_lexemes, asked)), regions)
-    expansions, _ = relevant(question, found_as_meant(asked, hits, hits.places, texts))
+    found = found_as_meant(asked, hits, hits.places, texts)
+    expansions, _ = relevant(question, found)
+    are_many = any(one.more or len(one.records) > MOST_ALIKE for one in expansions)
+    if are_many:
+        ranked = RankedPlaces(question, found, frozenset(range(len(found.terms))))
+        return [place.record for place in rows_by_value(ranked)]
     return [record for expansion in expansions for record in expansion.records]
