@@ -236,7 +236,8 @@ def test_search_memory_shows_who_said_what() -> None:
     "line",
     [
         '{"role": "user", "content": "truck 17"}',
-        '{"role": "user", "texts": ["truck 17", ' + "[" * 9000,
+        '{"role": "user", "source": "ann", "content": "truck 17"}',
+        '{"role": "user", "source": "ann", "texts": ["truck 17", ' + "[" * 9000,
     ],
 )
 def test_search_memory_shows_logs_of_other_programs(line: str) -> None:
