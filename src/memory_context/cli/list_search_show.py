@@ -324,10 +324,10 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     from memory_context.display.terminal import plain, unbroken
     from memory_context.text.describe.description import counted
 
-    facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
-    passage: list[RenderableType] = []
     match = hit.match
-    facts += found_by(match)
+    size = counted(hit.token_count, "token")
+    facts = [hit.memory_type, size, local(hit.created_at), *found_by(match)]
+    passage: list[RenderableType] = []
     if match and match.passage:
         # Beside the line: its number, a space, and an ellipsis at either end.
         room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)

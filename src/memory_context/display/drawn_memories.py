@@ -126,8 +126,7 @@ def _table(items: Sequence[MemoryItem]) -> Html:
 def hit(item: MemoryItem, key: Html, *, is_open: bool) -> Html:
     """Draw a hit: its title with the *key*, and below it the passage."""
     match = item.match
-    found = [f" · {fact}" for fact in found_by(match)]
-    title = joined(*_title(item, key), soft("".join(found)))
+    title = joined(*_title(item, key), soft(" · ".join(["", *found_by(match)])))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:

@@ -93,10 +93,9 @@ def spoken(line: str, given: Callable[[str], str] = str) -> str:
         who = message["role"]
         if "text" in message:
             return f"{_SPEAKERS.get(who, who)}: {message['text']}"
-        is_tool = who == "tool"
         # Without them it is the message of another program, such as OpenAI's.
         parts = [str(text) for text in message["texts"] if text is not None]
-        if is_tool:
+        if who == "tool":
             who = message["source"]
             parts = list(map(given, parts))
         for call in message.get("calls", ()):
