@@ -28,6 +28,7 @@ from memory_context.model import generated_keys
 from memory_context.stores.sql import engine_setup, migrate, prepared_statements
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import seeded_keys
+from memory_context.testing.host_contract import OPTION as RECORDINGS
 from memory_context.testing.host_contract import (
     pytest_addoption as pytest_addoption,  # --recordings DIR
 )
@@ -287,6 +288,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     names = {item.path.stem, getattr(item, "originalname", None)}
     if names & ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
         item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of recorded runs unless ``--recordings`` names a folder, so that none here is ever skipped."""
+    if config.getoption(RECORDINGS) is None:
+        left_out = [item for item in items if item.name == "test_recorded_runs"]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_collection_finish() -> None:
