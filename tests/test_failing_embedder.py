@@ -88,6 +88,18 @@ def test_a_query_without_a_vector(vector: list[float]) -> None:
             memory.search("Orbit", mode="semantic")
 
 
+def test_an_embedder_with_a_vector_too_many() -> None:
+    """Which text each belongs to is unknown, and the error says only that."""
+
+    def doubling(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 2.0]] * (len(texts) + 1)
+
+    with SQLAlchemyStore("sqlite://", embedder=doubling) as store:
+        MemoryManager(store, user_id="ann").store("a dog", key="dog")
+        with pytest.raises(StoreError, match=r"2 vectors for 1 texts$"):
+            store.reindex()
+
+
 def test_an_embedder_whose_vectors_become_longer(sqlite_url: str) -> None:
     """They are not mixed with the shorter ones, which would make each search fail: the next process keeps them apart."""
     lengths = [2]

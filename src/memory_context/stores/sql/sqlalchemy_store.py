@@ -648,7 +648,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         if not embedding and mode == "semantic":
             raise InvalidArgumentError(
-                "a semantic search needs an embedder: --embedder MODULE:NAME, SQLAlchemyStore(…, embedder=…)"
+                "a semantic search needs an embedder: --embedder MODULE:NAME, or in Python SQLAlchemyStore(…, embedder=…)"
             )
         if not embedding or mode == "keyword":
             return None

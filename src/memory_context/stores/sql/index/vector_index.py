@@ -234,12 +234,13 @@ def add(
     if not ordinals:
         return
     rows = as_array(vectors, table.info["distance"])
-    dimensions = table.info["dimensions"]
+    if len(rows) != len(ordinals):
+        raise StoreError(f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts")
     # SQLite would keep vectors of any length, and each search would fail on them.
-    if rows.shape != (len(ordinals), dimensions):
+    if rows.shape[1] != table.info["dimensions"]:
         raise StoreError(
-            f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts, with {rows.shape[1]} numbers each where "
-            f"there were {dimensions} before; another model has another embedding_model="
+            f"the embedder returned vectors with {rows.shape[1]} numbers each where there were "
+            f"{table.info['dimensions']} before; another model has another embedding_model="
         )
     as_bytes = is_sqlite(connection)
     values = [
