@@ -25,6 +25,15 @@ def load_with(load: Callable[[], object]) -> None:
     _load = load
 
 
+def _drawers_of(shown: type) -> dict[str, Drawer] | None:
+    if _load is not None:
+        _load()
+    for base in shown.__mro__:
+        if base in _drawers:
+            return _drawers[base]
+    return None
+
+
 class Displayed:
     """Shows itself as text and as HTML where IPython's protocol of rich display is spoken."""
 
@@ -39,13 +48,10 @@ class Displayed:
             include: The media types that are wanted; all if empty or None.
             **_: Other arguments of IPython's, which it applies itself.
         """
-        if _load is not None:
-            _load()
         value = self._drawn_as()
-        known = [_drawers[base] for base in type(value).__mro__ if base in _drawers]
-        if not known:
+        drawers = _drawers_of(type(value))
+        if drawers is None:
             return {"text/plain": repr(self)}
-        drawers = known[0]
         wanted = [name for name in drawers if not include or name in include]
         return {name: drawers[name](value) for name in wanted}
 

@@ -57,7 +57,9 @@ class MemoryRef:
         """Return the text that stands in the prompt."""
         if self.tokens is None:
             return f"[MemoryRef: {self.key}]"
-        description = f" - {self.description}" if self.description else ""
+        description = ""
+        if self.description:
+            description = f" - {self.description}"
         return f"[MemoryRef: {self.key}{description} - {self.tokens} tokens]"
 
     __str__ = render
@@ -87,7 +89,9 @@ def _is_count(number: object) -> bool:
 
 
 def _from(match: re.Match[str]) -> MemoryRef:
-    tokens = int(match["tokens"]) if match["tokens"] else None
+    tokens = None
+    if match["tokens"] is not None:
+        tokens = int(match["tokens"])
     return MemoryRef(match["key"], match["description"] or "", tokens)
 
 
@@ -107,7 +111,9 @@ def check_key(key: object) -> str:
 def leading_key(text: str) -> str | None:
     """Return the key of the reference that *text* begins with; None without one."""
     match = _REFERENCE.match(text)
-    return match["key"] if match else None
+    if match:
+        return match["key"]
+    return None
 
 
 def referenced_keys(*texts: str) -> list[str]:
@@ -127,13 +133,16 @@ def with_references_as(text: str, write: Callable[[MemoryRef], str]) -> str:
 
 def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
     """Return the keys that *text* names: those of its references, and those of *keys* that stand in it as words."""
-    return frozenset({key for key in keys if names_key(text, key)}.union(referenced_keys(text)))
+    named = {key for key in keys if names_key(text, key)}
+    return frozenset(named.union(referenced_keys(text)))
 
 
 def key_in(text: str) -> str:
     """Return the key of the first reference in *text*; without one, *text* itself."""
     match = _REFERENCE.search(text)
-    return match["key"] if match else text
+    if match:
+        return match["key"]
+    return text
 
 
 def names_key(text: str, key: str) -> bool:

@@ -49,33 +49,42 @@ class Scope:
             if value is not None or name == "user_id":
                 object.__setattr__(self, name, _name(name, value))
         if self.places is not None:
-            places = frozenset(
-                (_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in self.places
-            )
-            object.__setattr__(self, "places", places)
+            places = set[Place]()
+            for tier, tier_id in self.places:
+                places.add((_name("tier", tier), _name("tier_id", tier_id)))
+            object.__setattr__(self, "places", frozenset(places))
 
     def narrowed(self) -> dict[str, str]:
         """Return the columns that a record of this scope must match, user first."""
-        values = {name: getattr(self, name) for name in _COLUMNS}
-        return {name: value for name, value in values.items() if value is not None}
+        narrowed = dict[str, str]()
+        for name in _COLUMNS:
+            value = getattr(self, name)
+            if value is not None:
+                narrowed[name] = value
+        return narrowed
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
         """Return whether a memory of this tier and id is in one of the `places` that are seen."""
         is_open = tier_id is None or tier in OPEN_TIERS
-        return is_open or self.places is None or (tier, tier_id) in self.places
+        if is_open or self.places is None:
+            return True
+        return (tier, tier_id) in self.places
 
 
 _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 
 
 def _name(field: str, value: object) -> str:
-    if isinstance(value, UUID) or (is_whole(value) and abs(value) < 10**MAX_NAME):
+    if is_whole(value) and abs(value) < 10**MAX_NAME:
+        return str(value)
+    if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
-    if len(value) > MAX_NAME or not value.strip() or not value.isprintable():
+    is_short = len(value) <= MAX_NAME
+    if not is_short or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
         )

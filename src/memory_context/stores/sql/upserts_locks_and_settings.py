@@ -24,12 +24,14 @@ def is_postgresql(connection: sa.Connection) -> bool:
 
 def setting(connection: sa.Connection, name: str) -> str | None:
     """Return the database's setting *name*; None if it is not set."""
-    return connection.scalar(sa.select(settings.c.value).filter_by(name=name))
+    value = sa.select(settings.c.value).where(settings.c.name == name)
+    return connection.execute(value).scalar()
 
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
     """Store the database's setting *name*, replacing its previous value."""
-    connection.execute(upsert(insert_into(settings).values(name=name, value=value)))
+    noted = insert_into(settings).values(name=name, value=value)
+    connection.execute(upsert(noted))
 
 
 def upsert(inserted: Insert, **changes: object) -> Insert:
@@ -38,10 +40,13 @@ def upsert(inserted: Insert, **changes: object) -> Insert:
     In a replaced row, the columns in *changes* get the value given there, which may refer to the old row.
     """
     table = inserted.table
-    others = [column.name for column in table.c if not column.primary_key]
+    values: dict[str, object] = {}
+    for column in table.c:
+        if not column.primary_key:
+            values[column.name] = inserted.excluded[column.name]
     return inserted.on_conflict_do_update(
         index_elements=table.primary_key,
-        set_={name: inserted.excluded[name] for name in others} | changes,
+        set_=values | changes,
     )
 
 
