@@ -405,7 +405,7 @@ def term_hits_in(
     """Return where terms occur, by the store's index; in a store without one, by reading its newest texts."""
     if isinstance(store, TermIndexed):
         return store.term_hits(scope, terms, filters)
-    return term_hits(store.query(scope, filters, order_by="-created_at"), terms)
+    return term_hits(store.query(scope, filters), terms)
 
 
 def reindexed(store: MemoryStore, progress: Progress | None = None) -> int:
