@@ -35,7 +35,6 @@ from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wrapping_proxy import Wrapper
 from memory_context.replay import (
-    Comparing,
     Figures,
     Policy,
     Recording,
@@ -46,6 +45,10 @@ from memory_context.replay import (
 )
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from replayed import measure
 
 # Without an SDK: it starts 94 times.
 SERVER = """
@@ -180,15 +183,6 @@ def folded_alike(counter: TokenCounter) -> Replayed:
     settings = replace(SETTINGS, fold=replace(SETTINGS.fold, counter=counter))
     context = ResultsAlone(settings)
     return Replayed(context, context.stored, context.close, counter.count(context.schemas()))
-
-
-async def measure(runs: Sequence[Recording], policy: Policy, meter: TokenMeter) -> Figures:
-    """Replay *runs* through *policy*, and return its figures."""
-    comparing = Comparing([policy], meter)
-    for run in runs:
-        await comparing.add(run)
-    [result] = comparing.results().policies
-    return result.figures
 
 
 async def compared(recordings: Sequence[Recording]) -> None:
