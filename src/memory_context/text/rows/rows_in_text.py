@@ -16,6 +16,7 @@ from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
+from memory_context.text.rows.records_of_markup import markup_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
@@ -27,6 +28,7 @@ from memory_context.text.rows.separated_values import (
     answer_table,
     separated_table,
 )
+from memory_context.text.rows.sql_inserts import inserted_table
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
 
@@ -68,7 +70,9 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = _of_objects(text) or _of_other_text(text)
+        table = (
+            _of_objects(text) or markup_table(text) or inserted_table(text) or _of_other_text(text)
+        )
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
