@@ -7,7 +7,8 @@ import re
 from collections import defaultdict
 from contextlib import suppress
 
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, with_nulls
+from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nulls
+from memory_context.text.rows.values_as_rows import rows_of_values
 
 # What parentheses hold: quoted texts, in which MySQL escapes a quote by a backslash, and others in parentheses.
 _INSIDE = r"((?:[^()'`]++|'(?:[^'\\]++|''|\\.)*+'|`[^`]*+`|\((?:[^()']++|'[^']*+')*+\))*+)"
@@ -40,20 +41,18 @@ def inserted_table(text: str) -> TextTable | None:
         if not _END.match(text, place):
             return None
         read += place - insert.start()
-    if 2 * read < len(text):
+    if not rows or 2 * read < len(text):
         return None
     (table, names), written = max(rows.items(), key=lambda item: sum(map(len, item[1])))
     cells = list[Row]()
     with suppress(csv.Error):  # cells stand in lines of their own
-        cells += csv.reader(written, quotechar="'", skipinitialspace=True)
-    widths = set(map(len, cells))
-    if len(cells) < len(written) or len(widths) > 1:
+        cells += map(with_nulls, csv.reader(written, quotechar="'", skipinitialspace=True))
+    if len(cells) < len(written) or len(set(map(len, cells))) > 1:
         return None
-    width = widths.pop()
     for created in _CREATE.finditer(text):
         if not names and created[1] == table:
             names = _IN_PARENTHESES.sub("", created[2])
-    parts = map(str.split, names.split(","))
-    named = [words[0].strip(_QUOTES) for words in parts if words][:width]
-    columns = column_names(named if len(named) == width else [""] * width)
-    return TextTable(columns, lambda: map(with_nulls, cells), f"the rows of {table.strip(_QUOTES)}")
+    named = [words[0].strip(_QUOTES) for words in map(str.split, names.split(",")) if words]
+    width = len(cells[0])
+    first = named[:width] if len(named) >= width else ()
+    return rows_of_values(cells, f"the rows of {table.strip(_QUOTES)}", first)
