@@ -29,7 +29,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("<table><tr><th>city<th colspan='2'>sold<tr><th><th>May<th>June<tr><td>Rome<td>1<td>2<tr><td>Oslo<td>3<td>4</table>", ("city", "sold May", "sold June"), [["Rome", "1", "2"], ["Oslo", "3", "4"]]),
         (f"<table><tr><td>Menu<td><table>{HEADS}<tr><td>Rome<td>&lt;1<tr><td>Oslo<td>2</table></table>", ("city", "n"), [["Rome", "<1"], ["Oslo", "2"]]),
         (f"<table>{HEADS}<tr><td rowspan='2'>Rome<td>1<tr><td>2</table>", LINES, 1),
-        ("<html><body>" + "<a href='x' title='y'>z</a>" * 9, LINES, 1),
+        ("<html><body>" + "<a href='x' title='y'>z</a>" * 9 + "</html>", LINES, 1),
         ("<svg><path id='a' d='M1 1'/><path id='b' d='M2 2'/></svg>", LINES, 1),
         (
             "<run><file name='a.py'><fault line='1' text='x &amp; y'/><fault line='2' text='z'><at>f</at></fault></file><file name='b.py'><fault line='3' text='w'/></file></run>",
@@ -42,7 +42,9 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
             [["a <b>", "x, y", ""], ["c", None, "d"]],
         ),
         ("<doc><p>See <a id='1' href='x'>this</a> or <a id='2' href='y'>that</a>.</p><p>No.</p></doc>", LINES, 1),
-        ("<doc>" + "<a>" * 200 + "<b x='1' y='2'/>" * 3, LINES, 1),
+        ("<!-- 1 -->\n# Cities\n<ul><li><a href='x'>Rome</a></li><li><a href='y'>Oslo</a></li></ul>\nThat is all.", LINES, 4),
+        ("<a><b><c><d n='1' m='2'/></c></b><b><c><d n='3' m='4'/><d n='5' m='6'/></c></b></a>", ("n", "m"), [["1", "2"], ["3", "4"], ["5", "6"]]),
+        ("<doc>" + "<a>" * 200 + "<b x='1' y='2'/>" * 3 + "</doc>", LINES, 1),
         (
             'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Tea & a\r\n  cake\r\nDTSTART;TZID="Europe/Rome":20260514T130000\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nSUMMARY:Walk\r\nDTSTART;TZID=Europe/Oslo:20260515T130000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n',
             ("SUMMARY", "DTSTART.TZID", "DTSTART"),
@@ -91,7 +93,7 @@ def test_rows(text: str, columns: tuple[str, ...], rows: list[list[Any]] | int) 
 )
 def test_hostile_markup(part: str) -> None:
     """What nothing closes is read once."""
-    assert table_of("<r>" + part * 20_000).columns
+    assert table_of("<r>" + part * 20_000 + "</r>").columns
 
 
 @pytest.mark.timeout(20)

@@ -103,7 +103,8 @@ def markup_table(text: str) -> TextTable | None:
         return None
     if beginning.startswith("BEGIN:V"):
         return _largest_records(_as_xml(text), "iCalendar")
-    if not beginning.startswith("<"):
+    # Markdown may begin with an element, too.
+    if not (beginning.startswith("<") and text[-BEGINNING:].rstrip().endswith(">")):
         return None
     table = _html_table(text) if _CELL.search(text) else None
     if table or _DRAWING_OR_PAGE.search(beginning):
@@ -141,7 +142,8 @@ def _largest_records(text: str, notation: str) -> TextTable | None:
         if len(groups[outer.path]) < 2:
             return []
         plain = [child for child in outer.children if not (child.attributes or child.children)]
-        return list(replace(outer, children=plain).leaves(f"{outer.name}."))
+        leaves = replace(outer, children=plain).leaves(f"{outer.name}.")
+        return [(name, value) for name, value in leaves if value]
 
     records = list[dict[str, str]]()
     for element in groups[path]:
