@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
+from sys import intern
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.python_literals import REPR_AT_MOST
@@ -21,7 +22,9 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nul
 from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
 
 # A text with deeper elements is not read.
-DEEPEST = 100
+DEEPEST = 50
+# An element with more facts is no record itself.
+MOST_FACTS = 20
 BEGINNING = 2000
 LEAST_COLUMNS = 3
 # A smaller table is not what a page is about.
@@ -32,7 +35,7 @@ _TOKEN = re.compile(
     r"<!--(?:[^-]++|-(?!->))*+(?:-->)?"
     r"|<!\[CDATA\[(?P<data>(?:[^]]++|](?!]>))*+)(?:]]>)?"
     r"|<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+"
-    r"|<(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]*+)(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?"
+    r"|<(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?"
     r"|<[!?][^>]*+>?"
     r"|(?P<text>[^<]++)"
 )
@@ -138,12 +141,13 @@ def _largest_records(text: str, notation: str) -> TextTable | None:
 
     @cache
     def facts(outer: _Element) -> list[tuple[str, str]]:
-        """Return the attributes and plain texts of an element, if it is one of several."""
+        """Return the attributes and plain texts of an element, if it is one of several and has few of them."""
         if len(groups[outer.path]) < 2:
             return []
         plain = [child for child in outer.children if not (child.attributes or child.children)]
         leaves = replace(outer, children=plain).leaves(f"{outer.name}.")
-        return [(name, value) for name, value in leaves if value]
+        said = [(name, value) for name, value in leaves if value]
+        return said if len(said) <= MOST_FACTS else []
 
     records = list[dict[str, str]]()
     for element in groups[path]:
@@ -196,7 +200,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
             continue
         found = _ATTRIBUTE.findall(token["attributes"])
         attributes = {key: html.unescape(value.strip("\"'")) for key, value in found if value}
-        path = f"{opened[-1].path}.{name}"
+        path = intern(f"{opened[-1].path}.{name}")
         element = _Element(name, path, tuple(opened), token.end(), attributes)
         opened[-1].children.append(element)
         elements.append(element)
@@ -234,7 +238,7 @@ def _html_table(text: str) -> TextTable | None:
 def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
     """Return the names above an HTML table, if it has some, and its rows; none if they have not all as many cells.
 
-    A cell that spans columns is repeated. Names further down are left out; and a table around others has no rows.
+    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out.
     """
     above = list[Row]()
     below = list[Row]()
@@ -242,7 +246,8 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
         cells: Row = []
         for cell in row.children:
             span = _SPAN.fullmatch(cell.attributes.get("colspan", "1"))
-            cells += [" ".join(cell.text.split())] * int(span[0] if span else 1)
+            said = "" if cell.children else " ".join(cell.text.split())
+            cells += [said] * int(span[0] if span else 1)
         is_header = all(cell.name == "th" for cell in row.children)
         if any(cells) and not (is_header and below):
             (above if is_header else below).append(cells)

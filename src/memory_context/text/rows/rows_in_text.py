@@ -95,13 +95,7 @@ def _of_other_text(text: str) -> TextTable | None:
         case _ if is_no_single_table(text):
             return joined_tables(text)
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
-            return (
-                markdown_table(text)
-                or ruled_table(text)
-                or separated_table(text)
-                or command_table(text)
-                or _of_block(text)
-            )
+            return markdown_table(text) or _of_single_table(text) or _of_block(text)
         case _:
             return markdown_table(text)
 
@@ -116,7 +110,11 @@ def _of_block(text: str) -> TextTable | None:
         return None
     if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
         return None
-    return ruled_table(block) or separated_table(block) or command_table(block)
+    return _of_single_table(block)
+
+
+def _of_single_table(text: str) -> TextTable | None:
+    return ruled_table(text) or separated_table(text) or command_table(text)
 
 
 def _of_objects(text: str) -> TextTable | None:
