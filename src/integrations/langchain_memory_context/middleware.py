@@ -84,10 +84,10 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
 )
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
+from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.conversation.references.key_trust import RunningCall, in_tool_call
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_references_filled
-from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory

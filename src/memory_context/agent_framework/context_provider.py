@@ -36,8 +36,8 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory

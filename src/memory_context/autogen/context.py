@@ -66,9 +66,9 @@ from memory_context.conversation.fold_recall_notes_policies import (
     refuse_middleware_settings,
 )
 from memory_context.conversation.message import Message, references_of, trusted_keys
+from memory_context.conversation.notes_in_prompts import offered_places
 from memory_context.conversation.recording_to_call_log import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager

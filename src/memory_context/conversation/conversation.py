@@ -31,6 +31,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
+from memory_context.conversation.notes_in_prompts import unseen_notes
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import newest_question, recall_request
 from memory_context.conversation.recall.recalled_text import RecalledText
@@ -43,7 +44,6 @@ from memory_context.conversation.references.key_trust import (
     said_here,
     tell_caller,
 )
-from memory_context.conversation.run_notes import unseen_notes
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import redacted_call

@@ -16,12 +16,12 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
+from memory_context.conversation.notes_in_prompts import AgentRun, offered_places
 from memory_context.conversation.recording_to_call_log import (
     DecisionLog,
     Decisions,
     stats_of_thread,
 )
-from memory_context.conversation.run_notes import AgentRun, offered_places
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
