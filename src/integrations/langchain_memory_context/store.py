@@ -47,6 +47,7 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_context.memory.filters_from_keywords import as_list
 from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.batches import slices_of
@@ -236,12 +237,9 @@ class MemoryStoreAdapter(BaseStore):
 
     @property
     def _items(self) -> _StoredItems:
-        fields = (self.index_config or {}).get("fields") or "$"
-        listed = fields
-        if isinstance(fields, str):
-            listed = [fields]
+        fields = as_list((self.index_config or {}).get("fields") or "$")
         omits_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        return _StoredItems(self.manager, self._embedding, listed, omits_expired)
+        return _StoredItems(self.manager, self._embedding, fields, omits_expired)
 
 
 _Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
@@ -602,11 +600,9 @@ def category_of(namespace: Sequence[str]) -> str:
 
 def namespace_of(category: str) -> tuple[str, ...]:
     """Return the namespace of a category that `category_of` made."""
-    return tuple(map(_unescaped, category.split("/")))
-
-
-def _unescaped(label: str) -> str:
-    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label)
+    return tuple(
+        _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
+    )
 
 
 @lru_cache(maxsize=LABELS)

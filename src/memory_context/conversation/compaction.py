@@ -93,10 +93,8 @@ def plan(
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]
-    ends = list[int]()
-    for start, end in groups(messages)[:-1]:
-        if head <= start and end <= question:
-            ends.append(end)
+    older = groups(messages)[:-1]
+    ends = [end for start, end in older if head <= start and end <= question]
     for end in ends:
         cut = before[end] - before[head]
         remaining = before[-1] - cut + note
@@ -229,8 +227,7 @@ class Compactor:
         oldest = messages[begin:end]
         after = messages[end:]
         kept = [message for message in oldest if message in stay]
-        remaining = (*before, *kept, *after)
-        size = note_tokens + sum(sizes[message.id] for message in remaining)
+        size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
         for message in list(kept):
             if message.is_system and size > self.limit:
@@ -499,11 +496,8 @@ def uncompacted(
         StateError: *item* holds no messages, or its reference does not stand here.
     """
     key = item.memory_key
-    notes = dict[str | None, int]()
-    for index, message in enumerate(messages):
-        if message.is_a("compaction"):
-            notes.setdefault(message.known.stands_for, index)
-    if item.memory_type != CONVERSATION or key not in notes:
+    keys = [message.known.stands_for for message in messages]
+    if item.memory_type != CONVERSATION or key not in keys:
         raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
     restored = list[Message]()
     try:
@@ -515,4 +509,4 @@ def uncompacted(
         raise StateError(
             f"the memory {key!r} does not hold the messages that were stored there"
         ) from error
-    return notes[key], restored
+    return keys.index(key), restored

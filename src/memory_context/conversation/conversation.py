@@ -436,11 +436,8 @@ class Conversation:
 
 def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None) -> list[Message]:
     """Return *messages* without the notes of runs that have ended."""
-    kept = list[Message]()
-    for message in messages:
-        if not message.is_a("notes") or message.known.run_id in (None, run_id):
-            kept.append(message)
-    return kept
+    here = (None, run_id)
+    return [one for one in messages if not one.is_a("notes") or one.known.run_id in here]
 
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:

@@ -15,7 +15,7 @@ from memory_context.conversation.conversation import (
     ConversationSettings,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
+from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, policy_of
 from memory_context.conversation.recording_to_call_log import (
     DecisionLog,
     Decisions,
@@ -55,9 +55,8 @@ class HostedConversations:
         notes: bool | NotesPolicy = False,
         audit: AuditTrail | str | bool | None = None,
     ) -> None:
-        notes_policy = notes_policy_of(notes)
-        self.has_notes = notes_policy is not None
-        self.notes_policy = notes_policy or NotesPolicy()
+        self.has_notes = notes is not False
+        self.notes_policy = policy_of(notes, NotesPolicy, "notes")
         self.settings = replace(settings, require_confirmed=self.notes_policy.require_confirmed)
         self.fail_open = FailOpen(ContextStats())
         self.log = DecisionLog(with_words=settings.fold.record_prompts)

@@ -346,16 +346,6 @@ def recall_policy_of(
     return None if recall is False else policy
 
 
-def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: FBT001 - True for the defaults
-    """Return the policy that the parameter `notes` of a constructor describes; None for no notes.
-
-    Raises:
-        InvalidArgumentError: Something that is neither a policy nor a bool.
-    """
-    policy = policy_of(notes, NotesPolicy, "notes")
-    return None if notes is False else policy
-
-
 def policy_of(setting: object, kind: type[P], parameter: str) -> P:
     """Return the policy that a *parameter* of a constructor was given; the default one for a bool.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress
+from functools import partial
+from itertools import chain
 
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -199,7 +200,7 @@ class Recaller:
                 others.append(hit)
         if not query:
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
-            return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
+            return [(item, Expansion(item.memory_key)) for item in others[:FOUND]]
         # The query is then what is left of the message without a phrase such as "as last time".
         refers_to_earlier = query != request.message
         if refers_to_earlier:
@@ -207,7 +208,7 @@ class Recaller:
         found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
         if not found and refers_to_earlier:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
-        meant = {one.item.memory_key for one in found}
+        meant = {item.memory_key for item, _ in found}
         # If the query has a name, an output that holds it has been found above.
         asked = asked_terms(query)
         may_be_output = not meant and not any(term.is_name for term in asked)
@@ -219,7 +220,7 @@ class Recaller:
             is_new = hit.memory_key not in meant
             # A part of a name is another name: "Nora" of "Nora99".
             if may_answer and holds_half and is_new and holds_a_name(asked, text):
-                found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
+                found.append((hit, Expansion(hit.memory_key)))
         return found[:FOUND]
 
     def _meant(
@@ -238,14 +239,12 @@ class Recaller:
         for expansion in expansions:
             item, records = items[expansion.key], expansion.records
             if is_conversation(item.text) and self.shown.elsewhere(item, request):
-                turns = [item.text[turn.start : turn.stop] for turn in records]
-                met = [
-                    meets_from_elsewhere(message, asked, turn, only_stated=kept_only)
-                    for turn in turns
-                ]
-                records = tuple(compress(records, met))
+                meets = partial(meets_from_elsewhere, message, asked, only_stated=kept_only)
+                records = tuple(
+                    turn for turn in records if meets(item.text[turn.start : turn.stop])
+                )
             if records:
-                found.append(FoundElsewhere(item, replace(expansion, records=records)))
+                found.append((item, replace(expansion, records=records)))
         return found
 
     def _keep_decision(
@@ -258,7 +257,7 @@ class Recaller:
         seconds: float,
     ) -> None:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
-        searched = dict.fromkeys(one.item.memory_key for one in found)
+        searched = dict.fromkeys(item.memory_key for item, _ in found)
         found_keys = tuple(key for key in searched if key in shown)
         opened = tuple(key for key in shown if key not in found_keys)
         decision = Decision(
