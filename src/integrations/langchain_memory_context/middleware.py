@@ -17,6 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -91,7 +92,7 @@ from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
@@ -138,11 +139,6 @@ class AgentConversation:
     def manager(self) -> MemoryManager:
         """Return the memories of the user whose conversation this is."""
         return self.decides.manager
-
-    @property
-    def user_id(self) -> str:
-        """Return the user whose run this is."""
-        return self.manager.scope.user_id
 
     @property
     def may_be_anothers(self) -> bool:
@@ -235,7 +231,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         model: BaseChatModel | str | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         name: str = "MemoryContextMiddleware",
     ) -> None:
         super().__init__()
@@ -404,7 +400,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id = conversation.user_id
+        user_id = conversation.manager.scope.user_id
         written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
         with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
@@ -438,7 +434,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         if conversation.may_be_anothers:
             for saver, graph in graphs_around():
                 saved = saver.get_tuple(graph)
-                check_owner_of(saved, self._name, conversation.user_id)
+                check_owner_of(saved, self._name, conversation.manager.scope.user_id)
         return conversation
 
     async def _aopened(self, request: AnyRequest) -> AgentConversation:
@@ -447,7 +443,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         if conversation.may_be_anothers:
             for saver, graph in graphs_around():
                 saved = await saver.aget_tuple(graph)
-                check_owner_of(saved, self._name, conversation.user_id)
+                check_owner_of(saved, self._name, conversation.manager.scope.user_id)
         return conversation
 
     def _conversation(self, request: AnyRequest | ToolCallRequest) -> AgentConversation:
@@ -536,13 +532,14 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
+        hidden = _hidden(request, in_state)
         after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
+            before.messages, before.note.facts, before.seen, notes, hidden
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
         prompt = request.override(
-            messages=_prompt(request.messages, in_state, edits),
+            messages=_prompt(request.messages, hidden, edits),
             tools=tools,
         )
 
@@ -636,16 +633,16 @@ def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]
 
 
 def _prompt(
-    requested: Sequence[AnyMessage], in_state: Mapping[str, AnyMessage], edits: Edits
+    requested: Sequence[AnyMessage], hidden: AbstractSet[str], edits: Edits
 ) -> list[AnyMessage]:
-    """Return the messages of a request with *edits*, except to messages that another middleware has changed."""
+    """Return the messages of a request with *edits*, except to *hidden* ones, which another middleware has changed."""
     prompt = list[AnyMessage]()
     for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
         prompt += map(own, edits.inserted.get(message_id, ()))
         changed = edits.changed.get(message_id)
-        if changed and in_state[message_id].content == message.content:
+        if changed and message_id not in hidden:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit
         prompt.append(message)
     return prompt

@@ -41,7 +41,7 @@ from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
@@ -126,7 +126,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         max_tokens: int | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         source_id: str = "memory_context",
     ) -> None:
         super().__init__(source_id)

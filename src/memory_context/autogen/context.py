@@ -73,7 +73,7 @@ from memory_context.conversation.transcript_entries import entries_of, stored_be
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.displayed import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
@@ -158,7 +158,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         notes: bool | NotesPolicy = False,
         max_tokens: int | None = None,
         model_client: ChatCompletionClient | None = None,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__()

@@ -73,8 +73,7 @@ class MemoryReader:
             )
         if not question.strip():
             raise InvalidArgumentError("a question needs words")
-        redactor = self.manager.redactor
-        question = redactor.words(question) if redactor else question
+        question = self.manager.without_secrets(question)
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             # Not on the event loop: texts may have megabytes.

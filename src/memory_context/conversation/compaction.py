@@ -65,8 +65,6 @@ def check_limit(max_tokens: object) -> None:
         BudgetTooSmallError: Less than 500 tokens.
         InvalidArgumentError: Not a number of tokens.
     """
-    if max_tokens is None:
-        return
     is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
     error = InvalidArgumentError
     if is_small:
@@ -198,8 +196,6 @@ class Compactor:
         """
         tokens = self.folder.ledger.tokens(messages)
         pictured = [place for place, message in enumerate(messages) if message.others]
-        if not pictured:  # nearly every prompt
-            return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
         newest = 0
         for place, message in enumerate(messages):

@@ -82,9 +82,9 @@ class ConversationSettings:
 
     def __post_init__(self) -> None:
         """Cap the policies by the limit: a text or a recall may take a quarter of it, the user layer an eighth."""
-        check_limit(self.max_tokens)
         if self.max_tokens is None:
             return
+        check_limit(self.max_tokens)
         part = self.max_tokens // 4
         fold = replace(self.fold, max_threshold=max(LEAST_THRESHOLD, part))
         object.__setattr__(self, "fold", fold)
@@ -285,11 +285,7 @@ class Conversation:
         self, output: Message, arguments: str | None, before: Sequence[Message]
     ) -> Message:
         """Return *output* as it will be shown once its message comes. Store failures do not raise."""
-        words = ""
-        for message in reversed(before):
-            if message.is_reply:
-                words = message.text
-                break
+        words = next((message.text for message in reversed(before) if message.is_reply), "")
         call = Message(output.id, "assistant", "", {0: words})
         if arguments is not None:
             called = FunctionCall("", output.source, arguments)

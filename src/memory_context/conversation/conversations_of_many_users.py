@@ -26,7 +26,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summarizer_within_limits import as_summaries
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import events
@@ -53,7 +53,7 @@ class HostedConversations:
         settings: ConversationSettings,
         *,
         notes: bool | NotesPolicy = False,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
     ) -> None:
         self.has_notes = notes is not False
         self.notes_policy = policy_of(notes, NotesPolicy, "notes")

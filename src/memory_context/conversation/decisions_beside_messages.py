@@ -62,9 +62,7 @@ class FoldedMessage:
     def instead_of(self, message: Message) -> Message:
         """Return *message* as it is shown."""
         shown = message.with_texts(self.texts, self.facts)
-        if self.calls:
-            shown = replace(shown, calls=self.calls)
-        return shown.with_facts_in_it()
+        return replace(shown, calls=self.calls or shown.calls).with_facts_in_it()
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class MessageFolder:
             return None
         if message.is_result:
             return self.policy.tool_threshold(message.source)
-        if message.role == "user" or self.folds_answers:
+        if message.is_question or self.folds_answers:
             return self.policy.threshold_for(message.source)
         # The next questions are about the model's answer, so only a very long one is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)

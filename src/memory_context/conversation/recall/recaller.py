@@ -81,16 +81,11 @@ class Recaller:
 
     async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
         """Return what the judge opens or finds, with what a person has named; keep the decision in the log."""
-        if self.manager.redactor:
-            cleared = await off_loop(self.fail_open.run_without_store, self._cleared, request)
-            if cleared is None:
-                return None
-            request = cleared
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
         started = time.perf_counter()
-        opened, question = gathered
+        request, opened, question = gathered
         undecided = bool(question.candidates or question.has_memories)
         judge, verdict = "nobody", Verdict()
         if undecided:
@@ -110,17 +105,15 @@ class Recaller:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
-    def _cleared(self, request: RecallRequest) -> RecallRequest:
-        """Return *request* without the secrets in its message and in the answer before it.
+    def _gather(self, request: RecallRequest) -> tuple[RecallRequest, list[MemoryItem], Question]:
+        """Return the memories that a person has named, which are opened without a judge, and the question for the judge.
 
-        No stored text holds them, and a judge quotes words of the message, of which a secret may be one: by itself, without
-        the name before it, it would not be recognised in the record of the decision.
+        The request comes first, without the secrets in its message and in the answer before it. No stored text holds them,
+        and a judge quotes words of the message, of which a secret may be one: by itself, without the name before it, it
+        would not be recognised in the record of the decision.
         """
         message, answer = map(self.manager.without_secrets, (request.message, request.answer))
-        return replace(request, message=message, answer=answer)
-
-    def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
-        """Return the memories that a person has named, which are opened without a judge, and the question for the judge."""
+        request = replace(request, message=message, answer=answer)
         store, scope = self.manager.memory_store, self.manager.offered
         opened = [
             item
@@ -167,7 +160,7 @@ class Recaller:
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
-        return opened, Question(
+        question = Question(
             request.message,
             request.turns,
             tuple(candidates),
@@ -177,6 +170,7 @@ class Recaller:
             request.is_told,
             request.answer,
         )
+        return request, opened, question
 
     def _find(
         self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
