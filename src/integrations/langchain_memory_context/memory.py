@@ -121,10 +121,7 @@ class MemoryContextMemory(BaseMemory):
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
         fold = fold_at_once_policy(self.fold, self.threshold, type(self).__name__)
-        judge = None
-        if self.model is not None:
-            judge = ChatModelJudge(self.model)
-        recall = recall_policy_of(self.recall, judge, "model")
+        recall = recall_policy_of(self.recall, self.model, ChatModelJudge, "model")
         self._manager = MemoryManager(
             self.store,
             user_id=self.user_id,

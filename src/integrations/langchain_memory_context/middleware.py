@@ -237,8 +237,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         super().__init__()
         policy = fold_policy_of(fold, threshold)
         redactors = tuple(map(as_redactor, policy.redact))
-        judge = None if model is None else ChatModelJudge(model)
-        recall_policy = recall_policy_of(recall, judge, "model")
+        recall_policy = recall_policy_of(recall, model, ChatModelJudge, "model")
         settings = ConversationSettings(
             replace(policy, redact=redactors), recall_policy, max_tokens
         )

@@ -132,7 +132,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         super().__init__(source_id)
         policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(policy, "MemoryContextProvider")
-        settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
+        settings = ConversationSettings(policy, recall_policy_of(recall), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
         if not isinstance(tools, bool):

@@ -166,8 +166,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self.max_tokens = max_tokens
         self.fold_policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(self.fold_policy, "MemoryContext")
-        judge = None if model_client is None else LLMJudge(model_client)
-        self.recall_policy = recall_policy_of(recall, judge, "model_client")
+        self.recall_policy = recall_policy_of(recall, model_client, LLMJudge, "model_client")
         self._given_thread = thread_id
         self._owner = MemoryManager(
             store,

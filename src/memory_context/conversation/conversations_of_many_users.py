@@ -180,8 +180,7 @@ class HostedConversations:
             InvalidScopeError: No user.
             StoreError: The store failed.
         """
-        policies = self.notes_policy.tiers
-        return ScopedMemory(self.memories(user_id), task_id=task, policies=policies).end("task")
+        return self.notes(self.memories(user_id), AgentRun(task=task)).end("task")
 
     def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
         """Return this process's cache for a conversation. Only the 1,000 that were used last are kept."""

@@ -315,27 +315,29 @@ def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
 
 def recall_policy_of(
     recall: bool | RecallPolicy,  # noqa: FBT001 - True for the defaults
-    model_judge: Judge | None,
-    parameter: str,
+    model: Any = None,  # noqa: ANN401 - of the host's framework
+    judge_of: Callable[[Any], Judge] | None = None,
+    parameter: str = "",
 ) -> RecallPolicy | None:
     """Return the policy that the parameter `recall` of a constructor describes; None for no recall.
 
     Args:
         recall: The parameter.
-        model_judge: The judge that asks the model which the constructor's *parameter* names.
+        model: The model of another parameter, if it was given.
+        judge_of: Makes the judge that asks this model.
         parameter: The name of that parameter, for messages.
 
     Raises:
         InvalidArgumentError: Both a model and a judge, or something that is neither a policy nor a bool.
     """
     policy = policy_of(recall, RecallPolicy, "recall")
-    if model_judge is not None:
+    if judge_of and model is not None:
         if policy.judge is not None:
             raise InvalidArgumentError(
                 f"{parameter}= is short for a RecallPolicy's judge= with that model; "
                 f"give {parameter}= or judge=, not both"
             )
-        policy = replace(policy, judge=model_judge)
+        policy = replace(policy, judge=judge_of(model))
     return None if recall is False else policy
 
 

@@ -250,10 +250,10 @@ class MessageFolder:
         """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
         remark = remark_of(ref)
         shown = ref.render()
-        ranges: tuple[tuple[int, int], ...] = ()
+        ranges: Ranges = ()
         if folded:
             shown = folded.text
-            ranges = folded.preview.ranges
+            ranges = folded.ranges
         count = self.manager.counter.count
         more = count(shown) - count(remark)
         self.fail_open.stats.add(tokens_shown=max(0, more))
@@ -397,7 +397,7 @@ class MessageFolder:
                 lines.setdefault(ref.key, ())
             if place in folds:
                 key = folds[place].item.memory_key
-                lines[key] = folds[place].preview.ranges
+                lines[key] = folds[place].ranges
                 trusted.append(key)
             else:
                 trusted += self._trusted_in(message, text)
