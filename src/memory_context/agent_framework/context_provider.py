@@ -41,7 +41,7 @@ from memory_context.conversation.references.pass_by_reference import PassingPoli
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
@@ -126,13 +126,13 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         max_tokens: int | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         source_id: str = "memory_context",
     ) -> None:
         super().__init__(source_id)
         policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(policy, "MemoryContextProvider")
-        settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
+        settings = ConversationSettings(policy, recall_policy_of(recall), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
         if not isinstance(tools, bool):

@@ -19,6 +19,7 @@ from autogen_core.tools import (
     StaticStreamWorkbench,
     StaticWorkbench,
     TextResultContent,
+    ToolOverride,
     ToolResult,
     ToolSchema,
     Workbench,
@@ -30,7 +31,6 @@ from memory_context.autogen.calling_agent import caller, reporting
 from memory_context.autogen.tools_in_a_workbench import (
     AnyTool,
     dumped,
-    passing_override,
     refuse_duplicates,
     sorted_tools,
 )
@@ -42,6 +42,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
+from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 
@@ -133,7 +134,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
         refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
         if plain:
             self._inner.insert(0, StaticStreamWorkbench(plain))
-        self._memory = StaticWorkbench(memory_tools, passing_override(memory_tools, self._policy))
+        [reading] = [tool for tool in memory_tools if tool.name == RETRIEVE]
+        told = ToolOverride(description=self._policy.told_in(reading.description))
+        self._memory = StaticWorkbench(memory_tools, {RETRIEVE: told})
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
         self._has_warned = False
 

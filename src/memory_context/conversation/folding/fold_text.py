@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
-from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, excerpt
 from memory_context.text.lines import as_on_terminal
 from memory_context.text.query.preview_of_table_columns import table_line
+from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
 
@@ -23,13 +24,13 @@ class Folded:
     Attributes:
         text: The reference and the preview.
         item: The stored memory.
-        preview: The lines that the preview shows.
+        ranges: The lines that the preview shows.
         tokens: The number of tokens in `text`.
     """
 
     text: str
     item: MemoryItem
-    preview: Excerpt
+    ranges: Ranges
     tokens: int
 
 
@@ -110,4 +111,4 @@ def fold(
     # What a line of a progress bar was overwritten with before is not in sight.
     if on_terminal == item.text:
         ranges += preview.ranges
-    return Folded(shown, item, Excerpt(preview.text, ranges), tokens)
+    return Folded(shown, item, ranges, tokens)

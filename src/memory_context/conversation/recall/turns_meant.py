@@ -252,7 +252,9 @@ class _Turns:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [match.start() for match in _TURN_BEGINS.finditer(text)]
+        begins = [match.start() for match in _TURN_BEGINS.finditer(text)]
+        # What stands before the first turn counts as one, and the last one ends with the text.
+        self._starts = [0, *begins, len(text) + 1]
         self._said = dict[int, int]()
 
     def turn_of(self, line_start: int, line_stop: int) -> Record:
@@ -261,8 +263,8 @@ class _Turns:
         If the turn is long, it is the line alone if that is a tool's result, or if what was said is too long as well.
         """
         number = bisect_right(self._starts, line_start)
-        start = self._starts[number - 1] if number else 0
-        stop = self._starts[number] - 1 if number < len(self._starts) else len(self._text)
+        start = self._starts[number - 1]
+        stop = self._starts[number] - 1
         turn, length = Record(start, stop), stop - start
         if length > LONGEST_TURN and not self._text.startswith(TOOL_RESULT, line_start):
             if start not in self._said:
