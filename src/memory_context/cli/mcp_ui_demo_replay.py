@@ -176,7 +176,7 @@ def replay(  # noqa: PLR0913 - each is an option
     ] = 500,
     price: Annotated[str, typer.Option(metavar="MODEL or IN/CACHED", help=_PRICE)] = "gpt-5.4",
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML report with a chart.")
     ] = None,
     run: Annotated[
         str | None,
