@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
@@ -26,8 +27,7 @@ HEADING_CHARACTERS = 300
 CACHED_PRICE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadText:
+class ReadText(NamedTuple):
     """The large texts of a message that a model has read and that could be folded.
 
     Attributes:
