@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
@@ -27,7 +26,8 @@ HEADING_CHARACTERS = 300
 CACHED_PRICE = 0.1
 
 
-class ReadText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadText:
     """The large texts of a message that a model has read and that could be folded.
 
     Attributes:
