@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -277,8 +277,7 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
     return list(keys)[-KEPT_REFERENCES:]
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(NamedTuple):
     """The edits that turn the messages of a host into a prompt.
 
     Attributes:
