@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -277,7 +277,8 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
     return list(keys)[-KEPT_REFERENCES:]
 
 
-class Edits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edits:
     """The edits that turn the messages of a host into a prompt.
 
     Attributes:
