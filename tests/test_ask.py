@@ -313,6 +313,11 @@ def test_secrets_in_a_question_stay_here() -> None:
     reader.ask(["meeting"], "What number has item 2222? My key is ghp_" + "a1B2c3D4e5F6" * 3)
     assert not any("ghp_a1B2" in prompt for prompt in model.asked)
     assert "ghp_a1B2" not in reader.log.newest[0].asked
+    # Nothing is left of a question that is a secret, and all parts would be read for it.
+    asked = len(model.asked)
+    with pytest.raises(InvalidArgumentError, match="needs words"):
+        reader.ask(["meeting"], "ghp_" + "a1B2c3D4e5F6" * 3)
+    assert asked == len(model.asked)
 
 
 def _light(prompt: str) -> str:

@@ -19,9 +19,19 @@ from collections.abc import (
 )
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, TypeGuard, cast
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    cast,
+)
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -115,8 +125,7 @@ class MemoryContextState(AgentState[Any]):
     memory_context: Annotated[NotRequired[JsonObject], PrivateStateAttr, _merged]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentConversation:
+class AgentConversation(NamedTuple):
     """A conversation at one moment, and the run and memories of its agent.
 
     Attributes:
@@ -554,7 +563,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             # Messages with an id are replaced in the graph's state.
             folded = {key: one for key, one in note.folded.items() if not in_state[key].id}
             kept = replace(note, folded=folded)
-            private = {"run": conversation.run.to_json(), "note": kept.to_json()}
+            private = {"run": conversation.run._asdict(), "note": kept.to_json()}
             update: dict[str, Any] = {"memory_context": {self._name: private}}
             messages = _edited(in_state, edits)
             if messages:
@@ -599,7 +608,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             self._hosted.end_run(self._notes(abandoned))
         run = self._hosted.new_run(setting_of_run("task"), setting_of_run("project"))
         self._watch(self._notes(run))
-        return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
+        return {"memory_context": {self._name: {**private, "run": run._asdict()}}}
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401 - LangChain's signature
         """As `before_agent`, with the store used in a thread."""

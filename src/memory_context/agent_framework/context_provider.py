@@ -171,7 +171,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         if _owner_of(session, state) is not None:
             begin()
         if self._hosted.has_notes:
-            kept["run"] = self._run(kept, session, context, owner).to_json()
+            kept["run"] = self._run(kept, session, context, owner)._asdict()
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
         conversation = replace(
             self._hosted.conversation(owner, name),

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, cast
 
 from autogen_core import CancellationToken, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
@@ -76,8 +75,7 @@ class MemoryWorkbenchState(BaseModel):
     workbenches: list[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkbenchCall:
+class WorkbenchCall(NamedTuple):
     """A tool call that is ready to be made.
 
     Attributes:
@@ -269,7 +267,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             )
         except NotPassedError as refused:
             return _error(name, str(refused))
-        return replace(call, arguments=filled)
+        return call._replace(arguments=filled)
 
     async def _called(
         self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
-from typing import Any, Protocol, runtime_checkable
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError
@@ -67,8 +67,7 @@ class AskLimits:
         check_not_negative(self, self.__slots__)
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(NamedTuple):
     """A part of a memory that is read in one call.
 
     Attributes:
@@ -101,8 +100,7 @@ class Quotation:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What the model found in one part: its words, the quotations that stand there, and how many others it claimed."""
 
     text: str
@@ -245,7 +243,7 @@ class Asking:
 
     async def _read(self, parts: Sequence[TextPart]) -> list[Finding]:
         """Return what the model finds in as many *parts* as the limits allow, in the order of the texts."""
-        tasks = list[asyncio.Task[Finding | None]]()
+        tasks = dict[TextPart, asyncio.Task[Finding | None]]()
         turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
         # One call is kept for the merge.
         most = max(self.limits.calls - 1, 1)
@@ -257,19 +255,15 @@ class Asking:
             planned += self.counter.count(prompts.ASK_SYSTEM + prompt)
             if planned > self.limits.tokens:
                 break
-            tasks.append(asyncio.create_task(self._finding(part, prompt, turn)))
+            tasks[part] = asyncio.create_task(self._finding(part, prompt, turn))
         if not tasks:
             return []
-        _, late = await asyncio.wait(tasks, timeout=self.limits.seconds)
+        _, late = await asyncio.wait(tasks.values(), timeout=self.limits.seconds)
         for task in late:
             task.cancel()
-        found = list[tuple[str, int, Finding]]()
-        for part, task in zip(parts, tasks, strict=False):
-            finding = None if task in late else task.result()
-            if finding:
-                found.append((part.key, part.first, finding))
-        found.sort(key=itemgetter(0, 1))
-        return [finding for *_, finding in found]
+        in_order = [tasks[part] for part in sorted(tasks, key=attrgetter("key", "first"))]
+        found = [task.result() for task in in_order if task not in late]
+        return list(filter(None, found))
 
     async def _finding(
         self, part: TextPart, prompt: str, turn: asyncio.Semaphore

@@ -71,9 +71,9 @@ class MemoryReader:
             raise InvalidArgumentError(
                 f"a question is about 1 to {MOST_MEMORIES} memories, not {len(keys)}"
             )
+        question = self.manager.without_secrets(question)
         if not question.strip():
             raise InvalidArgumentError("a question needs words")
-        question = self.manager.without_secrets(question)
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             # Not on the event loop: texts may have megabytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
@@ -17,8 +17,7 @@ from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """What stands in the prompt for a stored text.
 
     Attributes:
@@ -34,8 +33,7 @@ class Folded:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewFocus:
+class PreviewFocus(NamedTuple):
     """What decides which lines of a text its preview shows.
 
     Attributes:
@@ -50,7 +48,7 @@ class PreviewFocus:
     known: AbstractSet[str] = frozenset()
     by_person: bool = False
     as_table: bool = False
-    earlier: Mapping[str, str] = field(default_factory=dict[str, str])
+    earlier: Mapping[str, str] = {}
 
 
 # The part of the preview that may show what has changed since a nearly equal text. The rest shows the text as a whole.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -33,8 +33,7 @@ FOUND_TOKENS = 600
 LEAST_BUDGET = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(NamedTuple):
     """What is recalled for one message.
 
     Attributes:

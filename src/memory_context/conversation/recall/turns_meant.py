@@ -194,9 +194,9 @@ def _with_short_follow_up(text: str, turn: Record) -> Record:
     begin = turn.stop + 1
     if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
         return turn
-    end = text.find("\n", begin)
-    asked = spoken(text[begin : end if end >= 0 else len(text)])
-    following = turn_at(text, begin, line_end(text, begin))
+    end = line_end(text, begin)
+    asked = spoken(text[begin:end])
+    following = turn_at(text, begin, end)
     is_brief = _said_length(text, following) <= FOLLOW_UP_CHARACTERS
     if is_brief and len(asked.split()) <= FOLLOW_UP_WORDS:
         return Record(turn.start, following.stop)
