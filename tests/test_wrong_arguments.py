@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from autogen_core.models import UserMessage
 
 from for_each import for_each
+from langchain_memory_context import MemoryContextMiddleware, memory_tools
 from memory_context import (
     AgentMemoryService,
     ContextAssembler,
@@ -54,6 +56,8 @@ def memory() -> Any:
     [
         (lambda m: m.retrieve("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
         (lambda m: m.page("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
+        (lambda m: memory_tools(m, max_tokens=ANY or "5"), "max_tokens must be a whole number of"),
+        (lambda m: memory_tools(m, page_tokens=ANY or "5"), "page_tokens must be a whole number"),
         (lambda m: m.page("k", offset=None), "offset must be a whole number, 0 or more, not None"),
         (lambda m: m.page("k", "1-2"), "selection must be a Selection, such as Selection(lines="),
         (lambda m: ScopedMemory(m).get(category=5), "a category is a path"),
@@ -79,6 +83,7 @@ def memory() -> Any:
             lambda _: MemoryManager("sqlite://", user_id="a", summarizer=Late()),
             "not an async one, which Late lacks",
         ),
+        (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
         (lambda _: SQLAlchemyStore(ANY or Path("a.db")), "use sqlite:///a.db"),
         (lambda _: SQLAlchemyStore("sqlite://", password_variable=ANY), "the name of an environ"),
     ],
@@ -89,6 +94,12 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
     """An argument of a wrong type raises an error of the library that names it, at that call."""
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         wrong(memory)
+
+
+def test_help_shows_the_arguments_of_the_middleware() -> None:
+    """The signature of the middleware is that of its constructor; help() showed ``(*_, notes=False, **__)``."""
+    shown = inspect.signature(MemoryContextMiddleware).parameters
+    assert ["store", "user_id", "threshold"] == list(shown)[:3]
 
 
 def test_no_tier_is_not_all_tiers(memory: Any) -> None:

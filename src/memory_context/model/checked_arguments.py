@@ -46,6 +46,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
 _FLAG = _a("true or false", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
+_TOKENS = (lambda value: value is None or is_whole(value), "a whole number of tokens, or None")
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
 _CHECKS: Final[Mapping[str, Check]] = {
@@ -84,10 +85,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "notes": _FLAG,
     "importance": (_is_share, "a number from 0 to 1"),
     "evict": (_is_share, "a number from 0 to 1"),
-    "max_tokens": (
-        lambda value: value is None or is_whole(value),
-        "a whole number of tokens, or None for no limit",
-    ),
+    "max_tokens": _TOKENS,
+    "page_tokens": _TOKENS,
     "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
     "limit": (
         lambda value: value is None or is_from(value, 0),

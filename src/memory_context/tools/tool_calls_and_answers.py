@@ -17,6 +17,7 @@ from memory_context.exceptions import (
     MemoryNotFoundError,
     StoreError,
 )
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
@@ -107,6 +108,7 @@ def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | Non
 
     A page of `retrieve_memory` has *page_tokens*, and the last page of a text up to half as much again.
     """
+    check_arguments(max_tokens=max_tokens, page_tokens=page_tokens)
     limit = max_tokens or USUAL_ANSWER
     if verb.name == RETRIEVE and (page_tokens or not max_tokens):
         limit = (page_tokens or PAGE_TOKENS) * 3 // 2

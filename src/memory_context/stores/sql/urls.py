@@ -133,6 +133,10 @@ def supported(url: sa.URL) -> sa.URL:
             f"the driver {driver!r} is not supported; write {suggestion}://…"
         )
     if backend == "sqlite":
+        if url.host:
+            raise UnsupportedDatabaseError(
+                f"{url.host!r} is a server in this URL, which SQLite has not; a file has three slashes: sqlite:///{url.host}"
+            )
         return url.set(drivername="sqlite")
     return url.set(drivername="postgresql+psycopg")
 
