@@ -89,12 +89,13 @@ class MemoryContextMemory(BaseMemory):
     """
 
     # By default, pydantic ignores unknown settings silently.
-    model_config = ConfigDict(extra="forbid")
+    # LangChain's tracers show reprs and errors, and a URL may hold a password.
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     # Frozen: what the constructor reads. Whoever assigned another user would go on with the memories of the first one.
     user_id: UserId = Field(frozen=True)
     thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
-    store: Any = Field(default=None, exclude=True, frozen=True)
+    store: Any = Field(default=None, exclude=True, frozen=True, repr=False)
     agent_id: str | None = Field(default=None, frozen=True)
     memory_key: str = "history"
     input_key: str | None = None
@@ -108,7 +109,7 @@ class MemoryContextMemory(BaseMemory):
     model: Any = Field(default=None, exclude=True, frozen=True)
     max_turns: int | None = Field(default=None, frozen=True)
     idle_timeout: float | None = Field(default=None, frozen=True)
-    audit: Any = Field(default=None, exclude=True, frozen=True)
+    audit: Any = Field(default=None, exclude=True, frozen=True, repr=False)
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _decides: Conversation = PrivateAttr()

@@ -268,6 +268,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         if user_id is not None and not callable(user_id):
             self._hosted.memories(user_id)
 
+    # Python asks `__new__` first for the arguments that help() shows.
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined]
+
     @property
     def name(self) -> str:
         """Return the name of this instance, which is unique in its agent."""

@@ -49,7 +49,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.filters_from_keywords import as_list
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.model.batches import slices_of
 from memory_context.model.item import (
     STORE_ITEM,
@@ -157,12 +157,8 @@ class MemoryStoreAdapter(BaseStore):
             raise InvalidArgumentError(
                 "a manager has a store and a user: give either manager=, or store= and user_id="
             )
-        given: object = manager
-        if not isinstance(given, MemoryManager | None):
-            # The message does not quote the value, since a URL may contain a password.
-            raise InvalidArgumentError(
-                "manager= takes a MemoryManager; pass a URL or a store as store=, with user_id="
-            )
+        if manager is not None:
+            check_owner(manager, MemoryManager)
         self.ttl_config = ttl
         self.index_config = index
         self._manager = manager

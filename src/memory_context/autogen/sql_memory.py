@@ -216,6 +216,8 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     def _add(self, content: MemoryContent) -> None:
         """Store *content*, an image as a PNG, with the facts that are needed to restore it as it was."""
+        if not isinstance(content, MemoryContent):  # pyright: ignore[reportUnnecessaryIsInstance] # callers are not checked
+            raise InvalidArgumentError(f"add() takes a MemoryContent, not {type(content).__name__}")
         stored = content.content
         facts = JsonObject()
         if isinstance(stored, Image):

@@ -93,12 +93,13 @@ class Database:
             self.url = self._callers_engine.url
         else:
             self.url = urls.store_url(source, password_variable)
+        # With a timeout, because whoever holds it may be waiting for a database that hangs. Before the engine, because its
+        # refusal to be pickled says more than the engine's.
+        self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         self._may_write = False
-        # With a timeout, because whoever holds it may be waiting for a database that hangs.
-        self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._write_lock = engine_setup.write_lock(self.url)
         in_child(self)
 
