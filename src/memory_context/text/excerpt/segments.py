@@ -181,11 +181,10 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
-        wider = list[Span]()
-        for start, end in regions:
-            wider_start = max(0, start - LONGEST_RECORD)
-            wider_end = min(len(text), end + LONGEST_RECORD)
-            wider.append((wider_start, wider_end))
+        wider = [
+            (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
+            for start, end in regions
+        ]
         found = Segmentation(text, joined(wider))
         for start, end in found.regions:
             _split_objects(found, start, end)
@@ -215,14 +214,10 @@ def _starts_of_json_lines(text: str) -> list[int]:
         if start == end:
             continue
         # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{":
-            return []
-        if parse_literal(text[start:end]) is None:
+        if text[start] != "{" or parse_literal(text[start:end]) is None:
             return []
         starts.append(start)
-    if len(starts) > 1:
-        return starts
-    return []
+    return starts if len(starts) > 1 else []
 
 
 def _split_container(
@@ -295,20 +290,19 @@ def _add_member(found: Segmentation, begin: int, end: int, container: int) -> No
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
-    begin = len(text)
-    if opening:
-        begin = _skip_space(text, opening.end())
-    value = begin
+    begin = value = _skip_space(text, opening.end())  # type: ignore[union-attr] # begins with a bracket, or a name before it
     depth = index = 0
+
+    def member_up_to(end: int) -> Iterator[_Member]:
+        """Yield the member that has begun, unless it is empty."""
+        if member := text[begin:end].rstrip():
+            step = _step(text[begin:value]) if value > begin else f"[{index}]"
+            yield step, begin, value, begin + len(member)
+
     for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
-            member = text[begin : match.start()].rstrip()
-            if member:
-                step = f"[{index}]"
-                if value > begin:
-                    step = _step(text[begin:value])
-                yield step, begin, value, begin + len(member)
+            yield from member_up_to(match.start())
             if mark != ",":
                 return
             begin = value = _skip_space(text, match.end())
@@ -318,10 +312,7 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
         else:
             depth += (mark in "([{") - (mark in ")]}")
     # The text ends before the container does.
-    cut = text[begin:stop].rstrip()
-    if cut:
-        step = _step(text[begin:value]) if value > begin else f"[{index}]"
-        yield step, begin, value, begin + len(cut)
+    yield from member_up_to(stop)
 
 
 def _step(key: str) -> str:
@@ -392,9 +383,7 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
     """
     is_blank = text[begin : begin + 1] in ("", "\n")
     if is_blank:
-        if scopes:
-            return scopes[-1][1]
-        return None
+        return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
     begin += depth
@@ -470,6 +459,4 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
 
 def _at_space(text: str, begin: int) -> int:
     space = text.rfind(" ", begin + USUAL_LENGTH // 2, begin + LONG_LINE)
-    if space > 0:
-        return space + 1
-    return begin + USUAL_LENGTH
+    return space + 1 if space > 0 else begin + USUAL_LENGTH

@@ -66,10 +66,7 @@ class SegmentPacker:
         sample = found.text[:SAMPLE]
         # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
-        self._costs = list[float]()
-        for segment in found.segments:
-            estimate = unit * (segment.end - segment.start)
-            self._costs.append(max(1.0, estimate))
+        self._costs = [max(1.0, unit * (one.end - one.start)) for one in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
