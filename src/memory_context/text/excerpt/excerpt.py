@@ -133,7 +133,6 @@ def excerpt(
         if not ranking.fills:
             in_order = range(len(found.segments))
             return with_more(found, best, in_order, ranking.opening * budget, cost)
-        scores = score(found, question, replace(ranking, share=0), known)
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)

@@ -249,13 +249,8 @@ def _object_at(text: str, start: int) -> Record | None:
             record = (begin, end)
     if record is None:
         return None
-    heads = list[Span]()
-    for place in opened:
-        if text[place] == "{":
-            head_end = _end_of_head(text, place)
-            if head_end <= record[0]:
-                heads.append((place, head_end))
-    return Record(*record, heads)
+    heads = [(place, _end_of_head(text, place)) for place in opened if text[place] == "{"]
+    return Record(*record, [head for head in heads if head[1] <= record[0]])
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:

@@ -152,7 +152,7 @@ def score(
         for index in held_by[word]:
             words_in[index].add(word)
     hits = [frozenset(words_in[index]) for index in range(len(starts))]
-    return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
+    return SegmentScores(names, worth, hits, _relevances(hits), near)
 
 
 def _segments_with(
@@ -244,7 +244,7 @@ def from_both_ends(indexes: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(alternating))
 
 
-def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
+def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:
     """Return how much of the question each segment holds; a word counts by its weight and its rarity.
 
     The whole question is the six words that count most, or at least as much as one word that is in a single segment.
@@ -258,6 +258,4 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
     most = max(best, math.log(chances), SMALL)
     # Summed exactly, because sets have a different order in each process.
     held_by_each = (math.fsum(map(rarity.__getitem__, held)) for held in hits)
-    shares = [min(1.0, held / most) for held in held_by_each]
-    least = ranking.share * max(shares, default=0.0)
-    return [share if share >= least else 0.0 for share in shares]
+    return [min(1.0, held / most) for held in held_by_each]

@@ -12,9 +12,9 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
@@ -87,8 +87,7 @@ _TEXTS = {".content", ".text"}
 _Member: TypeAlias = tuple[str, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A slice of a text.
 
     Attributes:
@@ -107,8 +106,7 @@ class Segment:
     members: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """A whole that some segments are parts of: the text itself, or a value of JSON or of a Python repr in it.
 
     Attributes:
@@ -269,7 +267,7 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
                 one.members,
             )
         )
-    found.containers += [replace(inner.containers[0], path=path), *inner.containers[1:]]
+    found.containers += [inner.containers[0]._replace(path=path), *inner.containers[1:]]
     found.strings.append((start, inner.unescaped()))
 
 
@@ -433,9 +431,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
         return False
     if text.endswith("\n", first, last):
         return False
-    if text[begin - 1] != "\n":
-        return True
-    return _indentation(text, begin) >= _indentation(text, first)
+    return text[begin - 1] != "\n" or _indentation(text, begin) >= _indentation(text, first)
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:

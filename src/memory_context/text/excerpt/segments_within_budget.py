@@ -63,6 +63,8 @@ class SegmentPacker:
         self._scores = scores
         self._ranking = ranking
         self._cost = cost
+        least = ranking.share * max(scores.relevance, default=0.0)
+        self._relevance = [share if share >= least else 0.0 for share in scores.relevance]
         sample = found.text[:SAMPLE]
         # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
@@ -120,7 +122,7 @@ class SegmentPacker:
     def _worth(self, index: int) -> float:
         ranking = self._ranking
         scores = self._scores
-        relevance = scores.relevance[index]
+        relevance = self._relevance[index]
         new = sum(map(self._novelty, scores.names[index]))
         worth = (new + ranking.plain) * scores.near[index]
         worth *= 1 + RELEVANCE * relevance
@@ -168,7 +170,7 @@ class SegmentPacker:
             new = set(scores.names[taken]) - self._shown
             self._shown |= new
             self._shown_of_form.update(self._forms[name] for name in new)
-        relevance = scores.relevance[index]
+        relevance = self._relevance[index]
         if relevance:
             self._answers[scores.hits[index]] += 1
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
@@ -183,7 +185,7 @@ class SegmentPacker:
         container = self._segments[index].container
         siblings = self._indexes_of[container]
         is_object = self._containers[container].kind == "object"
-        if not is_object or not self._scores.relevance[index]:
+        if not is_object or not self._relevance[index]:
             place = bisect_left(siblings, index)
             before = max(0, place - 1)
             siblings = siblings[before : place + 2]

@@ -9,7 +9,7 @@ import re
 
 from memory_context.text.excerpt.record_around_place import LONG_LINE, record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 
 # Among this many words before a number its name may be, within this many characters.
 WORDS_BEFORE = 2
@@ -43,13 +43,13 @@ def is_named(
     """
     if text[start - 1 : start] == "#":
         return True
-    line_start = text.rfind("\n", 0, start) + 1
-    farthest = max(line_start, start - CHARACTERS_BEFORE)
+    begin = line_start(text, start)
+    farthest = max(begin, start - CHARACTERS_BEFORE)
     names = COMPOUND.findall(text, farthest, start)[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
         # Words before another number name that one.
         names = []
-    names += _header_of(text, line_start, start, stop)
+    names += _header_of(text, begin, start, stop)
     # The number may be given as a part of a word: "ORDER-22".
     names += _SIGN.split(text[start:stop])[:-1]
     if _any_names(names, noun):
@@ -79,12 +79,12 @@ def _any_names(texts: list[str], noun: str) -> bool:
     return bool(wanted) and any(wanted.issubset(lexemes_of(word)) for word in words)
 
 
-def _header_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
-    """Return the header of the column whose cell the number fills; an empty list if it fills none of a table."""
-    line_stop = line_end(text, stop)
-    if line_stop - line_start > LONG_LINE:
+def _header_of(text: str, begin: int, start: int, stop: int) -> list[str]:
+    """Return the header of the column whose cell the number fills, in the line that begins at *begin*; ``[]`` if none."""
+    end = line_end(text, stop)
+    if end - begin > LONG_LINE:
         return []
-    row = row_at(text, line_start, line_stop)
+    row = row_at(text, begin, end)
     if row is None or not row.heads:
         return []
     header = text[slice(*row.heads[0])]
@@ -95,7 +95,7 @@ def _header_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
         separator = _GAP
     else:
         return []
-    before, behind = text[line_start:start], text[stop : stop + 2]
+    before, behind = text[begin:start], text[stop : stop + 2]
     cells = separator.split(header.lstrip())
     column = len(separator.findall(before.lstrip()))
     opens = not before.strip() or separator.search(before[-2:])

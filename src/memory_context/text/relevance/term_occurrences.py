@@ -26,7 +26,7 @@ from memory_context.text.excerpt.record_around_place import (
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
 from memory_context.text.relevance.searched_candidates import SearchedCandidates
@@ -84,7 +84,8 @@ class Occurrence:
         """Return the record that the place is in; of a stretch, as many of its lines as a record may have."""
         if not self.is_stretch:
             return record_at(self.text, self.start, self.stop)
-        start, stop = self.text.rfind("\n", 0, self.start) + 1, line_end(self.text, self.stop)
+        start = line_start(self.text, self.start)
+        stop = line_end(self.text, self.stop)
         if stop - start > LONGEST_RECORD:
             stop = self.text.rfind("\n", start, start + LONGEST_RECORD)
         return Record(start, stop) if stop > 0 else record_at(self.text, self.start, self.start)
@@ -273,7 +274,7 @@ def _is_adjacent(first: Occurrence, place: Occurrence) -> bool:
     between = place.text.count("\n", first.stop, place.start)
     if between:
         return between == 1
-    begin = place.text.rfind("\n", 0, place.start) + 1
+    begin = line_start(place.text, place.start)
     return line_end(place.text, place.stop) - begin <= LONG_LINE
 
 
@@ -342,7 +343,8 @@ class _ChunkWords:
     def __init__(self, chunk: ChunkPlace, text: str) -> None:
         self.key = chunk.memory_key
         self.text = text
-        self._spans = list(_word_spans(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
+        start = max(0, chunk.start - ACROSS)
+        self._spans = list(_word_spans(text, start, chunk.stop + ACROSS))
         self.places = defaultdict[str, list[int]](list)
         for place, (begin, end) in enumerate(self._spans):
             self.places[text[begin:end]].append(place)
@@ -435,4 +437,6 @@ def _is_part(asked: str, written: str) -> bool:
     if asked not in written:
         return False
     before, _, behind = written.partition(asked)
-    return not (_BEFORE_WORD.sub("", before)[-1:].isalnum() or behind[:1].isalnum())
+    goes_on_before = _BEFORE_WORD.sub("", before)[-1:].isalnum()
+    goes_on_behind = behind[:1].isalnum()
+    return not (goes_on_before or goes_on_behind)
