@@ -31,11 +31,7 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 
     Broder, "On the resemblance and containment of documents" (1997).
     """
-    of_three = runs(text, SHINGLE)
-    if of_three:
-        return of_three
-    words = _WORD.findall(text.lower())
-    return frozenset([tuple(words)])
+    return runs(text, SHINGLE) or frozenset([tuple(_WORD.findall(text.lower()))])
 
 
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
@@ -117,18 +113,19 @@ class _NoteLine:
 
     def covers(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says."""
-        if self.negations != other.negations:
-            return False
-        return other.words <= self.words and other.facts <= self.facts
+        return (
+            self.negations == other.negations
+            and other.words <= self.words
+            and other.facts <= self.facts
+        )
 
     def replaces(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says, or the same in a newer wording."""
         if not other.words:
             return False
-        if self.covers(other):
-            return True
-        if self.facts != other.facts:
-            return False
-        if self.negations != other.negations:
-            return False
-        return resemblance(self.words, other.words) >= SAME_LINE
+        is_reworded = (
+            self.facts == other.facts
+            and self.negations == other.negations
+            and resemblance(self.words, other.words) >= SAME_LINE
+        )
+        return is_reworded or self.covers(other)

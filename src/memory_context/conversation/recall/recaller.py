@@ -42,7 +42,7 @@ from memory_context.text.relevance.searched_candidates import (
     RecallCandidate,
     SearchedCandidates,
 )
-from memory_context.text.relevance.term_occurrences import found_in, wanted_lexemes
+from memory_context.text.relevance.term_occurrences import FoundTerms, wanted_lexemes
 from memory_context.text.words_and_names import terms
 
 OFFERED = 30
@@ -151,7 +151,7 @@ class Recaller:
         if self.bounded_judge.sees_beyond_keywords:
             texts = SearchedCandidates(candidates, request.in_sight)
             chunks = [chunk for chunk in term_hits.places if chunk.memory_key in texts]
-            lines = best_lines(found_in(asked, term_hits, chunks, texts))
+            lines = best_lines(FoundTerms(asked, term_hits, chunks, texts))
             candidates = [
                 replace(one, best_line=self.shown.redacted(lines.get(one.item.memory_key, "")))
                 for one in candidates

@@ -96,9 +96,7 @@ class _Wanted:
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
-    if not ranked.is_question:
-        return []
-    asked = asked_value(ranked.message)
+    asked = asked_value(ranked.message) if ranked.is_question else None
     wanted = _wanted(ranked, asked) if asked else None
     if wanted is None:
         return []
@@ -192,19 +190,18 @@ def _seconds_in(line: str) -> float | None:
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
     """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
-    if not asked.bound:
-        values = [value for value, _ in rows]
-        extreme = max(values) if asked.is_largest else min(values)
-        return [row for value, row in rows if value == extreme]
+    sign = 1 if asked.is_largest else -1
     bound = quantity(asked.bound)
+    if not asked.bound:
+        bound = sign * max(sign * value for value, _ in rows)
     if bound is None:
         return []
-    meant = list[Row]()
-    for value, row in rows:
-        is_beyond = value > bound if asked.is_largest else value < bound
-        if is_beyond or (asked.has_bound and value == bound):
-            meant.append(row)
-    return meant
+    is_bound_meant = asked.has_bound or not asked.bound
+    return [
+        row
+        for value, row in rows
+        if sign * value > sign * bound or (is_bound_meant and value == bound)
+    ]
 
 
 def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
