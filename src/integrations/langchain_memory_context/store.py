@@ -582,9 +582,11 @@ def category_of(namespace: Sequence[str]) -> str:
 
 def namespace_of(category: str) -> tuple[str, ...]:
     """Return the namespace of a category that `category_of` made."""
-    return tuple(
-        _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
-    )
+    return tuple(map(_unescaped, category.split("/")))
+
+
+def _unescaped(label: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label)
 
 
 @lru_cache(maxsize=LABELS)

@@ -85,10 +85,7 @@ class MessageFolder:
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
         """Return *messages*, with the new ones taken in. In the first *seen*, which a model has seen, nothing is folded."""
         taken = list[Message]()
-        # Consecutive results of tools came together, and each other message by itself.
-        for _, group in groupby(
-            enumerate(messages), lambda one: -1 if one[1].is_result else one[0]
-        ):
+        for _, group in groupby(enumerate(messages), _run_of):
             run = [message for _, message in group]
             if len(taken) < seen:
                 run = [one if one.facts else self.with_folds(one, {}) for one in run]
@@ -503,6 +500,13 @@ def _origin_of(message: Message) -> Origin:
     if message.is_reply:
         return MODEL
     return PROGRAM
+
+
+def _run_of(numbered: tuple[int, Message]) -> int:
+    """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
+    if numbered[1].is_result:
+        return -1
+    return numbered[0]
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
