@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -280,7 +281,7 @@ class MemoryContextMemory(BaseMemory):
         request = recall_request(conversation[-1], conversation)
         # The turns are memories themselves, and are in the history already.
         mentioned = request.mentioned | {turn.key for turn in turns}
-        recall = await self._decides.recaller().recall(request._replace(mentioned=mentioned))
+        recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
         return recall.text if recall else ""
 
     def _as_line(self, message: BaseMessage) -> str:

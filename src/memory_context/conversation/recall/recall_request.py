@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from memory_context.conversation.message import Message, references_of
 from memory_context.model.reference import MemoryRef, without_references
@@ -18,7 +18,8 @@ TURN_CHARACTERS = 4000
 SAID_CHARACTERS = 300
 
 
-class RecallRequest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
     """The newest message of a conversation, and what is known of the memories that it may need.
 
     A text is *in sight* if it stands in the prompt.

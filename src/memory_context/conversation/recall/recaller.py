@@ -113,7 +113,7 @@ class Recaller:
         would not be recognised in the record of the decision.
         """
         message, answer = map(self.manager.without_secrets, (request.message, request.answer))
-        request = request._replace(message=message, answer=answer)
+        request = replace(request, message=message, answer=answer)
         store, scope = self.manager.memory_store, self.manager.offered
         opened = [
             item
