@@ -11,8 +11,12 @@ from memory_context.text.words_and_names import names
 SHINGLE = 3
 # The least resemblance of two lines that say the same.
 SAME_LINE = 0.8
-_NEGATIONS = "no not never none nor without don doesn isn aren won cannot"
-NEGATIONS = frozenset(_NEGATIONS.split())
+# A contraction counts without its "'t": the words of "couldn't" are "couldn" and "t".
+_NEGATIONS = (
+    "no not never none nor without cannot ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn "
+    "weren won wouldn kein keine keinen keiner nicht nie ohne jamais ne pas sans jamás nunca sin"
+)
+_NEGATIVE_WORDS = frozenset(_NEGATIONS.split())
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
@@ -105,7 +109,7 @@ class _NoteLine:
         self.text = text
         self.words = word_set(text)
         self.facts = {*names(text), *_NUMBER.findall(text)}
-        self.negations = self.words & NEGATIONS
+        self.negations = self.words & _NEGATIVE_WORDS
 
     def covers(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says."""
