@@ -44,9 +44,7 @@ def describe_encoded(sample: Sample) -> Description | None:
 
 def describe_error(sample: Sample) -> Description | None:
     """Describe a short text whose first line reports an error."""
-    if sample.line_count > LONGEST_ERROR:
-        return None
-    if not _ERROR.match(sample.first_line):
+    if sample.line_count > LONGEST_ERROR or not _ERROR.match(sample.first_line):
         return None
     return Description(Kind.ERROR, "error message", (sample.first_line,))
 

@@ -101,7 +101,8 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     if wanted is None:
         return []
     found = ranked.found
-    meant, most = list[Occurrence](), 0.0
+    meant = list[Occurrence]()
+    most = 0.0
     left = READ_CHARACTERS
     for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
         text = found.texts.text_of(key)
@@ -110,11 +111,9 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
         left -= len(text)
         share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
         if share > most and 0 < len(rows) <= MOST_ROWS:
-            term = found.in_order[key][0].term
-            places = [
-                _place_of(row, Occurrence(term, key, text, 0, 0, is_exact=True)) for row in rows
-            ]
-            meant, most = [place for place in places if place], share
+            somewhere = replace(found.in_order[key][0], is_exact=True, is_stretch=False)
+            meant = list(filter(None, (_place_of(row, somewhere) for row in rows)))
+            most = share
     return meant
 
 

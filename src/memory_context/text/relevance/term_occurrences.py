@@ -409,9 +409,9 @@ def _is_begun(asked: str, written: str) -> bool:
 
 def _is_word(asked: str, written: str) -> bool:
     """Return whether the word *written* in a text is the word *asked*: a number must match whole, others by lexeme."""
-    if asked.casefold() == written.casefold():
-        return True
-    if _is_begun(asked.casefold(), written.casefold()):
+    folded = asked.casefold()
+    other = written.casefold()
+    if folded == other or _is_begun(folded, other):
         return True
     if asked.isdigit():
         parts = _PARTS.split(written)
