@@ -83,6 +83,10 @@ def memory() -> Any:
             lambda _: MemoryManager("sqlite://", user_id="a", summarizer=Late()),
             "not an async one, which Late lacks",
         ),
+        (
+            lambda _: MemoryContext("sqlite:///a.db"),
+            "user_id is not a database's URL, which is given",
+        ),
         (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
         (lambda _: SQLAlchemyStore(ANY or Path("a.db")), "use sqlite:///a.db"),
         (lambda _: SQLAlchemyStore("sqlite://", password_variable=ANY), "the name of an environ"),
