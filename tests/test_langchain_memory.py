@@ -17,6 +17,7 @@ from langchain_classic.memory import (
     SimpleMemory,
 )
 from langchain_core.agents import AgentAction, AgentFinish
+from langchain_core.load import dumps
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -530,3 +531,14 @@ def test_idle_conversation(store: SQLAlchemyStore) -> None:
     memory = memory_of(store, idle_timeout=0.001)
     assert {"history": ""} == memory.load_memory_variables({})
     assert 2 == len(history(store).messages)
+
+
+def test_a_password_of_the_url_is_in_no_repr_and_no_error() -> None:
+    """LangChain's dumps and tracers show reprs, and pydantic's errors their input: both held the store's password."""
+    url = "postgresql://ann:hunter2@db.example/memory"
+    memory = MemoryContextMemory(user_id="ann", store=url, audit=url)
+    wrong: dict[str, Any] = {"store": url}
+    with pytest.raises(ValidationError) as refused:
+        MemoryContextMemory(**wrong)
+    for shown in (repr(memory), dumps(memory), str(refused.value)):
+        assert "hunter2" not in shown

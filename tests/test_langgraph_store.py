@@ -1158,7 +1158,5 @@ def test_each_run_has_its_own_users_items() -> None:
 def test_a_url_is_no_manager() -> None:
     """A URL in the manager's place is refused where it stands, not at the first item."""
     url: Any = "sqlite://"
-    with pytest.raises(
-        InvalidArgumentError, match="pass a URL or a store as store=, with user_id="
-    ):
+    with pytest.raises(InvalidArgumentError, match="a MemoryManager is needed here, not str"):
         MemoryStoreAdapter(url)

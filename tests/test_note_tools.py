@@ -264,5 +264,7 @@ def test_what_tools_do_not_work_on() -> None:
         ]
         for make, others in makers:
             for wrong in ("sqlite://", manager.memory_store, None, *others):
-                with pytest.raises(InvalidArgumentError, match=r"take a .*; MemoryManager\("):
+                with pytest.raises(
+                    InvalidArgumentError, match=r"is needed here, .*; MemoryManager\("
+                ):
                     make(wrong)

@@ -18,6 +18,7 @@ from autogen_core.model_context import BufferedChatCompletionContext, UnboundedC
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from autogen_core.tools import FunctionTool
 from PIL import Image as Pillow
+from pydantic import ValidationError
 
 from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryManager, SQLMemory, exceptions
@@ -570,3 +571,11 @@ class TestAgents:
         messages = [await agent.model_context.get_messages() for agent in agents]
         assert [3, 4] == [len(one) for one in messages]
         assert all("2. be brief" in str(one[-2].content) for one in messages)
+
+
+def test_a_password_in_a_component_is_in_no_error() -> None:
+    """A component with a URL written by hand that lacks a setting is refused without showing the URL's password."""
+    config = {"store": "postgresql://ann:hunter2@db.example/memory"}
+    with pytest.raises(ValidationError) as refused:
+        SQLMemory.load_component({"provider": "memory_context.SQLMemory", "config": config})
+    assert "hunter2" not in str(refused.value)

@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.conversation.ask_memories_by_key import MemoryReader
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TIERS
@@ -23,7 +23,6 @@ from memory_context.tools.tool_calls_and_answers import (
     MemoryToolError,
     Verb,
     answer_limit,
-    check_owner,
 )
 from memory_context.tools.tools_of_an_agent import verbs_on
 

@@ -24,9 +24,10 @@ from memory_context.exceptions import (
     AgentMemoryFileNotFoundError,
     AgentNotFoundError,
     FileOperationError,
-    InvalidArgumentError,
     InvalidPathError,
 )
+from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_not_negative
 from memory_context.runtime import events
 
 FOLDER = "agent_memory"
@@ -73,14 +74,12 @@ class AgentMemoryService:
         quota_bytes: int = QUOTA_BYTES,
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
-        if quota_bytes < 0 or lock_seconds < 0:
-            raise InvalidArgumentError(
-                f"quota_bytes and lock_seconds must be 0 or more, not {quota_bytes} and {lock_seconds}"
-            )
+        check_arguments(app_cache_dir=app_cache_dir)
         self.app_cache_dir = Path(app_cache_dir).absolute()
         self.base_memory_path = self.app_cache_dir / FOLDER
         self.quota_bytes = quota_bytes
         self.lock_seconds = lock_seconds
+        check_not_negative(self, ("quota_bytes", "lock_seconds"))
         try:
             self._make_base()
         except AgentNotFoundError as error:

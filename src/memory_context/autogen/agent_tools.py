@@ -24,7 +24,7 @@ from memory_context.autogen.context_config import (
 )
 from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.exceptions import NotSerializableError
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
@@ -45,7 +45,6 @@ from memory_context.tools.tool_calls_and_answers import (
     MemoryToolError,
     Verb,
     answer_limit,
-    check_owner,
     problem_with,
 )
 from memory_context.tools.tools_of_an_agent import verbs_on

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any, TypeAlias, TypeVar, cast
 
 from autogen_core.models import LLMMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
@@ -57,6 +57,9 @@ def _loaded(make: Callable[..., Policy], settings: Any) -> Policy:  # noqa: ANN4
 
 class ConnectionConfig(BaseModel):
     """The settings to reach the same memories from another process; see `MemoryManager.connection`."""
+
+    # A URL that was written by hand may hold a password.
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     user_id: str
     store: str

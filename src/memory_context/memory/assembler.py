@@ -17,7 +17,7 @@ from memory_context.memory.allocation_advice import (
     record_of_assembly,
 )
 from memory_context.memory.assembly_within_budget import DEFAULT_ALLOCATION, Allocation, score
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.package_text_and_what_was_used import (
     ContextPackage,
     RankedMemory,
@@ -92,6 +92,7 @@ class ContextAssembler:
         clock: Callable[[], datetime] = now,
         require_confirmed: bool = False,
     ) -> None:
+        check_owner(memories, MemoryManager)
         user = memories.scope.user_id
         self.memories = memories
         check_arguments(tier_ids=tier_ids)
@@ -297,6 +298,7 @@ class ContextAssembler:
 
 def _checked(allocation: Allocation) -> dict[str, float]:
     """Return the allocation, if every part lies between 0 and 100 and one is above 0."""
+    check_arguments(allocation=allocation)
     parts = dict(allocation)
     # NaN is in no range.
     are_valid = all(0 <= part <= LARGEST_PART for part in parts.values())

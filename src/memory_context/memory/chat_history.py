@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.redacted_records import MESSAGES
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import (
     CONVERSATION,
@@ -92,7 +93,11 @@ class ConversationMemory:
     ) -> None:
         if max_turns is not None:
             check_whole("max_turns", max_turns, 1)
-        if idle_timeout is not None and idle_timeout <= 0:
+        is_timeout = (
+            isinstance(idle_timeout, int | float)
+            and 0 < idle_timeout <= timedelta.max.total_seconds()
+        )
+        if idle_timeout is not None and not is_timeout:
             raise InvalidArgumentError(
                 f"idle_timeout must be above 0 seconds, or None, not {idle_timeout!r}"
             )
@@ -106,6 +111,7 @@ class ConversationMemory:
         if not manager:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
         else:
+            check_owner(manager, MemoryManager)
             self._sessions = _SessionsInStore(manager, limit)
 
     def add_turn(
@@ -138,6 +144,7 @@ class ConversationMemory:
         redaction = self._manager.redaction() if self._manager else Redaction(None)
         added = _Added(redaction, [], [])
         for turn in turns:
+            check_arguments(text=turn.text, data=turn.data)
             text = redaction.text(turn.text)
             to_content(dict(turn.data))  # raises for what JSON cannot express
             data = redaction.value(dict(turn.data), MESSAGES)

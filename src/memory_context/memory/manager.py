@@ -558,6 +558,7 @@ class MemoryManager(ClosedAtExit):
             lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
             query=query or None,
         )  # fmt: skip
+        check_arguments(max_tokens=max_tokens)
         with self._reading(key, selection) as item:
             if selection.selector == "whole" and max_tokens is None:
                 return item.content
@@ -611,6 +612,7 @@ class MemoryManager(ClosedAtExit):
             MemoryContextError: As `retrieve` does.
         """
         selection = selection or Selection()
+        check_arguments(selection=selection, offset=offset, max_tokens=max_tokens)
         with self._reading(key, selection) as item:
             return read_part(
                 _readable(item),
@@ -821,8 +823,11 @@ class MemoryManager(ClosedAtExit):
 
         Raises:
             InvalidScopeError: A name that no database column can hold.
+            InvalidTierError: No tier.
             StoreError: The store failed; what was deleted until then is gone.
         """
+        if tier is None:  # pyright: ignore[reportUnnecessaryComparison] # a Scope without a tier is all of them
+            raise InvalidTierError("clear() needs the name of a tier, not None")
         scope = with_changes(self.scope, tier=tier, tier_id=tier_id)
         keys: list[str] = []
         if self.audits:
@@ -954,6 +959,20 @@ class MemoryManager(ClosedAtExit):
             "password_variable": variable,
             "audit": audit,
         }
+
+
+def check_owner(owner: object, *kinds: type) -> None:
+    """Check that *owner*, which is given for memories, is not a URL or a store; else only its first use would fail.
+
+    Raises:
+        InvalidArgumentError: It is not of one of the *kinds*.
+    """
+    if not isinstance(owner, kinds):
+        names = " or a ".join(kind.__name__ for kind in kinds)
+        raise InvalidArgumentError(
+            f"a {names} is needed here, not {type(owner).__name__}; "
+            "MemoryManager(URL or store, user_id=…) makes one, and ScopedMemory(manager) its notes"
+        )
 
 
 def _readable(item: MemoryItem) -> str:

@@ -19,7 +19,7 @@ from memory_context.exceptions import (
     RecordChangedError,
     StoreError,
 )
-from memory_context.memory.filters_from_keywords import as_list, search_filters
+from memory_context.memory.filters_from_keywords import search_filters
 from memory_context.memory.manager import NEEDING_IDS, MemoryManager
 from memory_context.model.category import check_category
 from memory_context.model.checked_arguments import check_arguments
@@ -89,6 +89,7 @@ class TierNotes(ClosedAtExit):
         self._other_ids: dict[str, Any] = {
             "run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id,
         }  # fmt: skip
+        check_arguments(policies=policies)
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
         given = {**self._other_ids, "session_id": self.session_id}
@@ -145,8 +146,9 @@ class TierNotes(ClosedAtExit):
             self._owner.close()
 
     def _policy(self, tier: str) -> TierPolicy:
-        if tier in self.policies:
-            return self.policies[tier]
+        for name, policy in self.policies.items():
+            if name == tier:
+                return policy
         raise InvalidTierError(f"there is no tier {tier!r:.80}; {self._open_ones()}")
 
     def _is_open(self, policy: TierPolicy) -> bool:
@@ -165,11 +167,10 @@ class TierNotes(ClosedAtExit):
         """Return the filters for the notes of a tier, or of all open ones."""
         if tier is not None and tier != DETAIL:
             self.tier_id(tier)  # raises if it is not open
-        if category is not None and not category.endswith("*"):
+        if not str(category).endswith("*"):
             check_category(category)
-        words = as_list(tags) or None
         tiers = self.open_tiers if tier is None else tier
-        return search_filters(filters, tier=tiers, category=category, tags=words)
+        return search_filters(filters, tier=tiers, category=category, tags=tags or None)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
         scope = self.manager.scope

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import Protocol, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
@@ -91,9 +92,10 @@ class Summaries:
         """Check the summarizer."""
         in_child(self)
         self._breaker = Breaker(self.limits.failures, self.limits.pause, self.clock)
-        if not isinstance(self.summarizer, Summarizer):
+        is_one = isinstance(self.summarizer, Summarizer)
+        if not is_one or iscoroutinefunction(self.summarizer.summarize):
             raise InvalidArgumentError(
-                "a summarizer needs a method summarize(text, description), "
+                "a summarizer needs a method summarize(text, description), not an async one, "
                 f"which {type(self.summarizer).__name__} lacks"
             )
 

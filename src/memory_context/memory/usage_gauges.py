@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from memory_context.exceptions import StoreError
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.model.tiers_and_limits import Usage
 from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
@@ -66,6 +66,7 @@ def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
         manager: The user's memories.
         users: Whether the metrics have the attribute ``user.id``.
     """
+    check_owner(manager, MemoryManager)
     observed = Observed(manager, users)
     _observed[observed] = None
     return observed

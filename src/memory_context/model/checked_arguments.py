@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from os import PathLike
 from types import NoneType
 from typing import Any, Final, SupportsFloat, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.checked_numbers import is_from, shown
+from memory_context.model.checked_numbers import is_from, is_whole, shown
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
+from memory_context.model.selection import Selection
 
 Check: TypeAlias = tuple[Callable[[Any], bool], str]
 
@@ -44,6 +46,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
 _FLAG = _a("true or false", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
+_TOKENS = (lambda value: value is None or is_whole(value), "a whole number of tokens, or None")
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
 _CHECKS: Final[Mapping[str, Check]] = {
@@ -57,6 +60,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "keys": _a("a list of keys", Iterable, but=(str, *_BYTES)),
     "query": _TEXT,
     "sql": _TEXT,
+    "text": _TEXT,
+    "name": _TEXT,
     "type": _TEXT,
     "source": _TEXT_OR_NONE,
     "order_by": _TEXT,
@@ -68,9 +73,20 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
+    "selection": _a("a Selection, such as Selection(lines='1-9')", Selection),
+    "allocation": _a("a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping),
+    "policies": _a('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
+    "data": _a("a dict that JSON can express", Mapping),
+    "directory": _a("a path", str, PathLike),
+    "app_cache_dir": _a("a path", str, PathLike),
+    "password_variable": _a("the name of an environment variable", str),
+    "auto_include": _FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
     "importance": (_is_share, "a number from 0 to 1"),
+    "evict": (_is_share, "a number from 0 to 1"),
+    "max_tokens": _TOKENS,
+    "page_tokens": _TOKENS,
     "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
     "limit": (
         lambda value: value is None or is_from(value, 0),

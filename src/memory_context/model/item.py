@@ -132,6 +132,8 @@ class Restored:
         )
 
 
+LONGEST_REPR = 1000
+"""The characters of a field that a repr shows: a content can have 50 MB."""
 # The fields that can reveal a secret. A hash can: short secrets are found by trying.
 _REVEALING = {"content", "summary", "content_metadata", "content_hash", "identity", "match"}
 
@@ -205,12 +207,14 @@ class MemoryItem(Displayed):
     match: Match | None = None
 
     def __repr__(self) -> str:
-        """Show every field but those that reveal a secret: tracebacks and logs show a repr, too."""
+        """Show the beginning of every field but those that reveal a secret: tracebacks and logs show a repr, too."""
         hidden = _REVEALING if is_secret(self) else ()
-        shown = [
-            f"{one.name}={'…' if one.name in hidden else repr(getattr(self, one.name))}"
-            for one in fields(self)
-        ]
+        shown = list[str]()
+        for one in fields(self):
+            value = "…" if one.name in hidden else repr(getattr(self, one.name))
+            if len(value) > LONGEST_REPR:
+                value = f"{value[:LONGEST_REPR]}…"
+            shown.append(f"{one.name}={value}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @property

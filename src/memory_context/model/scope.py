@@ -83,6 +83,10 @@ def _name(field: str, value: object) -> str:
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
+    # A context takes the user first, and a manager the store: a URL in the user's place would open the default store.
+    is_url = "://" in value and value.startswith(("sqlite", "postgres"))
+    if is_url and field == "user_id":
+        raise InvalidScopeError("user_id is not a database's URL, which is given as store=")
     is_short = len(value) <= MAX_NAME
     if not is_short or not value.strip() or not value.isprintable():
         raise InvalidScopeError(

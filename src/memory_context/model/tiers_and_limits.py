@@ -13,6 +13,7 @@ from memory_context.exceptions import (
     InvalidTierError,
     TierFullError,
 )
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import OPEN_TIERS
@@ -122,6 +123,7 @@ class TierPolicy:
 
     def __post_init__(self) -> None:
         """Check the values."""
+        check_arguments(name=self.name, auto_include=self.auto_include, evict=self.evict)
         if not _NAME.fullmatch(self.name) or self.name in OPEN_TIERS:
             raise InvalidTierError(
                 "a tier's name has lower-case letters, digits, - and _, and is not one that memory-context uses itself; "
@@ -136,12 +138,6 @@ class TierPolicy:
             limit = getattr(self, name)
             if limit is not None:
                 check_whole(f"{name} of the tier {self.name!r}", limit, 1)
-        if not isinstance(self.auto_include, bool):
-            raise InvalidArgumentError(
-                f"auto_include= takes True or False, not {self.auto_include!r:.80}"
-            )
-        if not 0 <= self.evict <= 1:
-            raise InvalidArgumentError(f"evict is a share from 0 to 1, not {self.evict!r}")
 
     @property
     def room(self) -> Capacity | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memory_context.exceptions import StoreUnavailableError
+from memory_context.exceptions import NotSerializableError, StoreUnavailableError
 
 
 class Heir(Protocol):
@@ -71,6 +71,16 @@ class Lock:
 
     def __exit__(self, *exception: object) -> None:
         self._lock.release()
+
+    def __getstate__(self) -> None:
+        """Refuse to be pickled or copied deeply, for the store, context, … that it belongs to.
+
+        Raises:
+            NotSerializableError: Always.
+        """
+        raise NotSerializableError(
+            "a store, and what has one open, belongs to its process and is not copied: open it by its URL in the other one"
+        )
 
     def after_fork(self) -> None:
         """Take a new lock if this one is held by a thread of the parent, which does not exist in the child."""

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ValidationError
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import (
     DeclinedError,
-    InvalidArgumentError,
     InvalidKeyError,
     MemoryContextError,
     MemoryDeletedError,
     MemoryNotFoundError,
     StoreError,
 )
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
@@ -108,24 +108,11 @@ def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | Non
 
     A page of `retrieve_memory` has *page_tokens*, and the last page of a text up to half as much again.
     """
+    check_arguments(max_tokens=max_tokens, page_tokens=page_tokens)
     limit = max_tokens or USUAL_ANSWER
     if verb.name == RETRIEVE and (page_tokens or not max_tokens):
         limit = (page_tokens or PAGE_TOKENS) * 3 // 2
     return max(limit, LEAST_ANSWER)
-
-
-def check_owner(owner: object, *kinds: type) -> None:
-    """Check that tools can work on *owner*; else, with a URL or a store, only the agent's first call would fail.
-
-    Raises:
-        InvalidArgumentError: It is not of one of the *kinds*.
-    """
-    if not isinstance(owner, kinds):
-        names = " or a ".join(kind.__name__ for kind in kinds)
-        raise InvalidArgumentError(
-            f"these tools take a {names}, not {type(owner).__name__}; "
-            "MemoryManager(URL or store, user_id=…) and ScopedMemory(manager) make one"
-        )
 
 
 def advice(error: MemoryContextError, key: str) -> str:

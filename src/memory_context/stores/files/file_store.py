@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -113,6 +114,7 @@ class FileStore(ClosedAtExit):
             check_embedder(self.codec)
         self.quota = as_quota(quota)
         self.redactor = redactor
+        check_arguments(directory=directory)
         self.directory = Path(directory).expanduser().absolute()
         self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
         self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)

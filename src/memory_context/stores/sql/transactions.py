@@ -24,9 +24,9 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql import engine_setup, file_watch, migrate, silent_servers, urls
-from memory_context.stores.sql.blind_index_key import held_key
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
+from memory_context.stores.sql.index_key_of_encrypted_databases import held_key
 from memory_context.stores.sql.prepared_statements import (
     Prepared,
     Values,
@@ -93,12 +93,13 @@ class Database:
             self.url = self._callers_engine.url
         else:
             self.url = urls.store_url(source, password_variable)
+        # With a timeout, because whoever holds it may be waiting for a database that hangs. Before the engine, because its
+        # refusal to be pickled says more than the engine's.
+        self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         self._may_write = False
-        # With a timeout, because whoever holds it may be waiting for a database that hangs.
-        self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._write_lock = engine_setup.write_lock(self.url)
         in_child(self)
 

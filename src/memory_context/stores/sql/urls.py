@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from memory_context.exceptions import UnsupportedDatabaseError
+from memory_context.model.checked_arguments import check_arguments
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
@@ -41,6 +42,7 @@ def store_url(
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
             other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
     """
+    check_arguments(password_variable=password_variable)
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
         parsed = sa.make_url(text)
@@ -53,7 +55,7 @@ def store_url(
         message = (
             f"not a database URL: {shown!r}; use {example} or postgresql+psycopg://host/database"
         )
-        if "://" not in text and not is_file:
+        if "://" not in str(text) and not is_file:
             message += "; a user is given as user_id=…"
         # Without its cause, whose text may contain a part of a password.
         raise UnsupportedDatabaseError(message) from None
@@ -131,6 +133,10 @@ def supported(url: sa.URL) -> sa.URL:
             f"the driver {driver!r} is not supported; write {suggestion}://…"
         )
     if backend == "sqlite":
+        if url.host:
+            raise UnsupportedDatabaseError(
+                f"{url.host!r} is a server in this URL, which SQLite has not; a file has three slashes: sqlite:///{url.host}"
+            )
         return url.set(drivername="sqlite")
     return url.set(drivername="postgresql+psycopg")
 

@@ -1,0 +1,149 @@
+"""Arguments of a wrong type: the error names the argument and what it should have been, at the first call."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from autogen_core.models import UserMessage
+
+from for_each import for_each
+from langchain_memory_context import MemoryContextMiddleware, memory_tools
+from memory_context import (
+    AgentMemoryService,
+    ContextAssembler,
+    ConversationMemory,
+    FileStore,
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    ScopedMemory,
+    SQLAlchemyStore,
+    SQLMemory,
+    TierPolicy,
+    observe,
+)
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+
+ANY: Any = None
+NO_MANAGER = "a MemoryManager is needed here, not str"
+
+
+class Late:
+    """A summarizer that would have to be awaited."""
+
+    async def summarize(self, text: str, description: str) -> str:
+        """Never asked."""
+        return text + description
+
+
+@pytest.fixture
+def memory() -> Any:
+    """The memories of a user, with one text; of any type, since these are the calls that a type checker would refuse."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        manager.store("one\ntwo", key="k")
+        yield manager
+
+
+@for_each(
+    "wrong, message",
+    [
+        (lambda m: m.retrieve("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
+        (lambda m: m.page("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
+        (lambda m: memory_tools(m, max_tokens=ANY or "5"), "max_tokens must be a whole number of"),
+        (lambda m: memory_tools(m, page_tokens=ANY or "5"), "page_tokens must be a whole number"),
+        (lambda m: m.page("k", offset=None), "offset must be a whole number, 0 or more, not None"),
+        (lambda m: m.page("k", "1-2"), "selection must be a Selection, such as Selection(lines="),
+        (lambda m: ScopedMemory(m).get(category=5), "a category is a path"),
+        (lambda m: ScopedMemory(m).get(tags=5), "tags must be a text, or a list of texts, not 5"),
+        (lambda m: ScopedMemory(m).get(tier=["global"]), "there is no tier ['global']"),
+        (lambda m: ScopedMemory(m, policies=TierPolicy("team")), "policies must be a list of"),
+        (lambda m: ContextAssembler(m).build("x", 9, 60), "allocation must be a dict of tiers"),
+        (lambda _: ContextAssembler(ANY or "sqlite://"), NO_MANAGER),
+        (lambda _: ConversationMemory(manager=ANY or "sqlite://"), NO_MANAGER),
+        (lambda _: observe(ANY or "sqlite://"), NO_MANAGER),
+        (lambda _: ConversationMemory(idle_timeout=ANY or "1h"), "idle_timeout must be above 0"),
+        (lambda _: ConversationMemory(idle_timeout=float("nan")), "idle_timeout must be above 0"),
+        (lambda _: ConversationMemory().add_turn("s", "human", ANY or 5), "text must be a text"),
+        (lambda _: ConversationMemory().add_turn("s", "human", "x", ANY or 5), "data must be a"),
+        (lambda _: TierPolicy(ANY or 5), "name must be a text, not 5"),
+        (lambda _: TierPolicy("team", evict=ANY or "all"), "evict must be a number from 0 to 1"),
+        (lambda _: FileStore(ANY), "directory must be a path, not None"),
+        (lambda _: AgentMemoryService(ANY), "app_cache_dir must be a path, not None"),
+        (lambda _: AgentMemoryService("x", quota_bytes=ANY), "quota_bytes must be 0 or more"),
+        (lambda _: MemoryManager("sqlite://", user_id="a", counter=print), "returns a number"),
+        (lambda _: MemoryManager("sqlite://", user_id="a", counter=lambda _: -1), "0 or more"),
+        (
+            lambda _: MemoryManager("sqlite://", user_id="a", summarizer=Late()),
+            "not an async one, which Late lacks",
+        ),
+        (
+            lambda _: MemoryContext("sqlite:///a.db"),
+            "user_id is not a database's URL, which is given",
+        ),
+        (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
+        (lambda _: SQLAlchemyStore(ANY or Path("a.db")), "use sqlite:///a.db"),
+        (lambda _: SQLAlchemyStore("sqlite://", password_variable=ANY), "the name of an environ"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
+    memory: Any, wrong: Callable[[Any], object], message: str
+) -> None:
+    """An argument of a wrong type raises an error of the library that names it, at that call."""
+    with pytest.raises(InvalidArgumentError, match=re.escape(message)):
+        wrong(memory)
+
+
+def test_help_shows_the_arguments_of_the_middleware() -> None:
+    """The signature of the middleware is that of its constructor; help() showed ``(*_, notes=False, **__)``."""
+    shown = inspect.signature(MemoryContextMiddleware).parameters
+    assert ["store", "user_id", "threshold"] == list(shown)[:3]
+
+
+def test_no_tier_is_not_all_tiers(memory: Any) -> None:
+    """`clear` without a tier is refused: it deleted every memory of the user."""
+    with pytest.raises(InvalidArgumentError, match="needs the name of a tier"):
+        memory.clear(None)
+    assert memory.retrieve("k") == "one\ntwo"
+
+
+def test_the_repr_of_a_memory_is_short(memory: Any) -> None:
+    """The repr of a memory shows the beginning of its content, so that printed hits do not fill the terminal."""
+    memory.store("word " * 50_000, key="long")
+    [hit] = memory.search("word")
+    assert len(repr(hit)) < 5_000
+    assert "content='word word" in repr(hit)
+
+
+async def test_a_counter_may_return_fractions() -> None:
+    """A counter such as ``len(text) / 4`` folds: every text stayed in full, because a reference has a whole count."""
+    context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(counter=ANY or quarter))
+    await context.add_message(UserMessage(content="line of a log\n" * 999, source="reader"))
+    assert "- 3497 tokens]" in str((await context.get_messages())[0].content)
+
+
+def quarter(text: str) -> float:
+    """About a token for four characters."""
+    return len(text) / 4
+
+
+async def test_a_text_is_no_memory_content() -> None:
+    """AutoGen's memory says that it takes a `MemoryContent`, if it is given a text."""
+    with pytest.raises(InvalidArgumentError, match=r"add\(\) takes a MemoryContent, not str"):
+        await SQLMemory("ann", store="sqlite://").add(ANY or "Answer briefly.")
+
+
+def test_what_has_a_store_open_says_that_it_is_not_copied(memory: Any, tmp_path: Path) -> None:
+    """Pickling or deeply copying a store, a manager or a context says what to do; it ended with the error of a lock."""
+    memories = ScopedMemory(memory)
+    owners = [memory, memories, memory.memory_store, FileStore(tmp_path), MemoryContext("ann")]
+    for owner in owners:
+        for copied in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(NotSerializableError, match="open it by its URL"):
+                copied(owner)
