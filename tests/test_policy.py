@@ -257,16 +257,16 @@ def test_a_switch_is_a_bool(kind: Any) -> None:
     "policy, settings, message",
     [
         (FoldPolicy, {"redact": str.upper}, "a list of callables from text to text"),
-        (FoldPolicy, {"redact": "x"}, "a list of callables from text to text, not 'x'"),
-        (FoldPolicy, {"tool_thresholds": ["x"]}, "tool_thresholds= takes a mapping"),
-        (FoldPolicy, {"source_thresholds": 500}, "source_thresholds= takes a mapping"),
+        (FoldPolicy, {"redact": "x"}, "a list of callables from text to text, not str"),
+        (FoldPolicy, {"tool_thresholds": ["x"]}, "tool_thresholds must be a mapping"),
+        (FoldPolicy, {"source_thresholds": 500}, "source_thresholds must be a mapping"),
         (FoldPolicy, {"max_threshold": "x"}, "max_threshold must be a whole number"),
         (RecallPolicy, {"judge_limits": 3}, "judge_limits= takes JudgeLimits"),
         (RecallPolicy, {"ask_limits": {"calls": 3}}, "ask_limits= takes AskLimits"),
         (AskLimits, {"calls": "3"}, "calls must be 0 or more, not '3'"),
         (NotesPolicy, {"tiers": ["team"]}, "a list of policies, .* not .'team'."),
         (NotesPolicy, {"tiers": TierPolicy("team")}, "a list of policies"),
-        (PassingPolicy, {"directories": ["run"]}, "directories= takes a mapping"),
+        (PassingPolicy, {"directories": ["run"]}, "directories must be a mapping"),
     ],
 )
 def test_a_setting_of_the_wrong_type(policy: Any, settings: dict[str, Any], message: str) -> None:

@@ -17,12 +17,14 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware, memory_tools
 from memory_context import (
     AgentMemoryService,
+    Compressed,
     ContextAssembler,
     ConversationMemory,
     FileStore,
     FoldPolicy,
     MemoryContext,
     MemoryManager,
+    Redactor,
     ScopedMemory,
     SQLAlchemyStore,
     SQLMemory,
@@ -30,6 +32,7 @@ from memory_context import (
     observe,
 )
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+from memory_context.text.tokens.counter import as_counter
 
 ANY: Any = None
 NO_MANAGER = "a MemoryManager is needed here, not str"
@@ -77,8 +80,8 @@ def memory() -> Any:
         (lambda _: FileStore(ANY), "directory must be a path, not None"),
         (lambda _: AgentMemoryService(ANY), "app_cache_dir must be a path, not None"),
         (lambda _: AgentMemoryService("x", quota_bytes=ANY), "quota_bytes must be 0 or more"),
-        (lambda _: MemoryManager("sqlite://", user_id="a", counter=print), "returns a number"),
-        (lambda _: MemoryManager("sqlite://", user_id="a", counter=lambda _: -1), "0 or more"),
+        (lambda _: as_counter(ANY or print).count("x"), "returns a number, 0 or more; print"),
+        (lambda _: as_counter(lambda _: -1).count("x"), "returns a number, 0 or more; <lambda>"),
         (
             lambda _: MemoryManager("sqlite://", user_id="a", summarizer=Late()),
             "not an async one, which Late lacks",
@@ -86,6 +89,23 @@ def memory() -> Any:
         (
             lambda _: MemoryContext("sqlite:///a.db"),
             "user_id is not a database's URL, which is given",
+        ),
+        (
+            lambda _: SQLAlchemyStore("sqlite://", codec=ANY or "zip"),
+            "codec must be a codec, such as",
+        ),
+        (lambda _: SQLAlchemyStore("sqlite://", codec=ANY or Compressed), "codec must be a codec"),
+        (
+            lambda _: SQLAlchemyStore("sqlite://", redactor=ANY or True),
+            "redactor must be a redactor",
+        ),
+        (
+            lambda _: SQLAlchemyStore("sqlite://", calls_kept=ANY or 30),
+            "calls_kept must be a timedel",
+        ),
+        (
+            lambda _: FileStore("d", redactor=ANY or Redactor),
+            "redactor must be a redactor, such as",
         ),
         (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
         (lambda _: SQLAlchemyStore(ANY or Path("a.db")), "use sqlite:///a.db"),

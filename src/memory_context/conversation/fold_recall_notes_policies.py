@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -11,6 +11,7 @@ from memory_context.conversation.answer_from_parts_of_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with
 from memory_context.model.tool_names import PAGE_TOKENS
@@ -113,21 +114,16 @@ class FoldPolicy:
         """Check every setting."""
         _check_threshold("threshold", self.threshold)
         _check_flags_and_sizes(self)
-        for name in ("source_thresholds", "tool_thresholds"):
-            if not isinstance(thresholds := getattr(self, name), Mapping):
-                raise InvalidArgumentError(
-                    f"{name}= takes a mapping from names to numbers of tokens, not {thresholds!r:.80}"
-                )
+        check_arguments(
+            source_thresholds=self.source_thresholds,
+            tool_thresholds=self.tool_thresholds,
+            redact=self.redact,
+        )
         for source, threshold in self.source_thresholds.items():
             _check_threshold(f"the threshold for {source!r}", threshold)
         for tool, limit in self.tool_thresholds.items():
             if limit is not None:
                 _check_threshold(f"the threshold for {tool!r}", limit)
-        filters: object = self.redact
-        if isinstance(filters, str) or not isinstance(filters, Collection):
-            raise InvalidArgumentError(
-                f"redact= takes a list of callables from text to text, not {filters!r:.80}"
-            )
         if self.fold not in ("at_once", "after_reading"):
             raise InvalidArgumentError(
                 f'fold must be "at_once" or "after_reading", not {self.fold!r}'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from os import PathLike
 from types import NoneType
@@ -12,6 +12,7 @@ from typing import Any, Final, SupportsFloat, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_numbers import is_from, is_whole, shown
 from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
 from memory_context.model.selection import Selection
 
@@ -20,6 +21,14 @@ Check: TypeAlias = tuple[Callable[[Any], bool], str]
 
 def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
+
+
+def _with(method: str, wanted: str) -> Check:
+    """Return the check for None, or an object with a *method*; a class has no such method of its own to call."""
+    return (
+        lambda value: value is None or (hasattr(value, method) and not isinstance(value, type)),
+        wanted,
+    )
 
 
 def _is_share(value: object) -> bool:
@@ -46,6 +55,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
 _FLAG = _a("true or false", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
+_THRESHOLDS = _a("a mapping from names to numbers of tokens", Mapping)
 _TOKENS = (lambda value: value is None or is_whole(value), "a whole number of tokens, or None")
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
@@ -75,10 +85,19 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
     "selection": _a("a Selection, such as Selection(lines='1-9')", Selection),
     "allocation": _a("a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping),
+    "patterns": _a("a mapping of names to patterns", Mapping, NoneType),
+    "directories": _a("a mapping from tools to directories", Mapping),
+    "source_thresholds": _THRESHOLDS,
+    "tool_thresholds": _THRESHOLDS,
+    "redact": _a("a list of callables from text to text", Collection, but=(str,)),
     "policies": _a('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
     "data": _a("a dict that JSON can express", Mapping),
     "directory": _a("a path", str, PathLike),
     "app_cache_dir": _a("a path", str, PathLike),
+    "codec": _with("seal", "a codec, such as Compressed()"),
+    "redactor": _with("cleared", "a redactor, such as Redactor()"),
+    "quota": _a("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),
+    "calls_kept": _a("a timedelta, or None to keep none", timedelta, NoneType),
     "password_variable": _a("the name of an environment variable", str),
     "auto_include": _FLAG,
     "recall": _FLAG,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memory_context.exceptions import (
-    InvalidArgumentError,
     QuotaExceededError,
 )
 from memory_context.model.checked_numbers import check_whole
@@ -47,14 +46,3 @@ def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | Non
                 limit=most,
             )
     return None
-
-
-def as_quota(quota: object) -> Quota | None:
-    """Return *quota* if it is one, or None.
-
-    Raises:
-        InvalidArgumentError: It is something else.
-    """
-    if quota is None or isinstance(quota, Quota):
-        return quota
-    raise InvalidArgumentError(f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}")

@@ -164,10 +164,8 @@ def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
     Raises:
         InvalidArgumentError: *changed* is not a list of `TierPolicy` objects.
     """
-    whatever: object = changed
-    given: list[Any] = [None]
-    if isinstance(whatever, Iterable):
-        given = list(whatever)
+    check_arguments(policies=changed)
+    given: list[Any] = list(changed)
     if not all(isinstance(policy, TierPolicy) for policy in given):
         raise InvalidArgumentError(
             f'tiers are given as a list of policies, such as [TierPolicy("team")], not {changed!r:.80}'

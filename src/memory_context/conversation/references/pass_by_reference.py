@@ -25,6 +25,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import is_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
@@ -69,10 +70,7 @@ class PassingPolicy:
         if self.tools is not None:
             _check_names("tools", self.tools)
         _check_names("secrets_for", self.secrets_for)
-        if not isinstance(self.directories, Mapping):
-            raise InvalidArgumentError(
-                f"directories= takes a mapping from tools to directories, not {self.directories!r:.80}"
-            )
+        check_arguments(directories=self.directories)
         for tool, directory in self.directories.items():
             if not Path(directory).is_dir():
                 raise InvalidArgumentError(

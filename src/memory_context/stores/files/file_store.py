@@ -21,7 +21,7 @@ from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
-from memory_context.model.quota import Quota, as_quota
+from memory_context.model.quota import Quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
 from memory_context.runtime.after_fork import Lock, in_child
@@ -109,12 +109,14 @@ class FileStore(ClosedAtExit):
         redactor: Redactor | None = None,
         calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
+        check_arguments(
+            directory=directory, codec=codec, redactor=redactor, quota=quota, calls_kept=calls_kept
+        )
         self.codec = codec or Codec()
         if embedder is not None:
             check_embedder(self.codec)
-        self.quota = as_quota(quota)
+        self.quota = quota
         self.redactor = redactor
-        check_arguments(directory=directory)
         self.directory = Path(directory).expanduser().absolute()
         self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
         self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)

@@ -35,7 +35,7 @@ from memory_context.model.call_log_records import CallFilter, CallRecord, CallTo
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
-from memory_context.model.quota import Quota, as_quota
+from memory_context.model.quota import Quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Usage
@@ -155,9 +155,10 @@ class SQLAlchemyStore(ClosedAtExit):
         calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
         self.most_caught_up: float = CATCH_UP
-        self.quota = as_quota(quota)
+        self.quota = quota
         self.redactor = redactor
         self.password_variable = password_variable
+        check_arguments(codec=codec, redactor=redactor, quota=quota, calls_kept=calls_kept)
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
         self.call_log = CallLog(self.database, calls_kept)

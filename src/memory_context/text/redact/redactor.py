@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
@@ -100,11 +101,7 @@ class Redactor:
             raise InvalidArgumentError(
                 f"no kind {min(unknown)!r}; the kinds are {', '.join(KINDS)}"
             )
-        given: object = patterns or {}
-        if not isinstance(given, Mapping):
-            raise InvalidArgumentError(
-                f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
-            )
+        check_arguments(patterns=patterns)
         known = [rule for rule in RULES if rule.kind not in left_out]
         self._known: list[Rule] = [rule for rule in known if isinstance(rule, KeyRule)]
         self._known += joint(rule for rule in known if not isinstance(rule, KeyRule))

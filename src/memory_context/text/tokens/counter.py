@@ -82,22 +82,22 @@ class CallableCounter:
     """A token counter that uses a callable from the user."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
-        """Count with `count`, which is called once here: a wrong one is told at once.
-
-        Raises:
-            InvalidArgumentError: It returns no number, or a negative one.
-        """
+        """Count with `count`."""
         self.name = getattr(count, "__name__", type(count).__name__)
         self._count = count
-        tokens: object = count("1")
-        if not isinstance(tokens, SupportsFloat) or not float(tokens) >= 0:
-            raise InvalidArgumentError(
-                f"a token counter returns a number, 0 or more; {self.name} returned {tokens!r:.80}"
-            )
 
     def count(self, text: str) -> int:
-        """Return the result of the callable, rounded up: ``len(text) / 4`` is a common one."""
-        return ceil(self._count(text))
+        """Return the result of the callable, rounded up: ``len(text) / 4`` is a common one.
+
+        Raises:
+            InvalidArgumentError: It returned no number, or a negative one.
+        """
+        tokens: object = self._count(text)
+        if isinstance(tokens, SupportsFloat) and float(tokens) >= 0:
+            return ceil(tokens)
+        raise InvalidArgumentError(
+            f"a token counter returns a number, 0 or more; {self.name} returned {tokens!r:.80}"
+        )
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Return whether ``count(text) > limit``."""
