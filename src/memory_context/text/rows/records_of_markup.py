@@ -89,9 +89,11 @@ class _Element:
         """Yield the attributes and texts in it, each with its path."""
         for name, value in self.attributes.items():
             yield f"{before}{name}", value
-        if self.text or not (self.children or self.attributes):
+        is_empty = not self.children and not self.attributes
+        if self.text or is_empty:
             yield before.rstrip(".") or TEXT, self.text
-        for child in () if self.text else self.children:
+            return
+        for child in self.children:
             yield from child.leaves(f"{before}{child.name}.")
 
 
@@ -166,9 +168,8 @@ def _said_in_common(elements: list[_Element]) -> int:
     for element in elements:
         for name, value in element.leaves():
             texts[name].append(value)
-    common = [
-        said for said in texts.values() if len(elements) <= 2 * len(said) <= 2 * len(elements)
-    ]
+    half = len(elements) / 2
+    common = [said for said in texts.values() if half <= len(said) <= len(elements)]
     if len(elements) < 2 or len(common) < LEAST_COMMON:
         return 0
     return sum(map(len, chain.from_iterable(common)))
@@ -193,7 +194,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
         kept = len(opened)
         for depth, element in enumerate(opened):
             if element.name in wanted:
-                kept = depth + (not token["end"])
+                kept = depth if token["end"] else depth + 1
         _close(opened[kept:], text, token.start())
         del opened[kept:]
         if token["end"]:
@@ -249,8 +250,12 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
             said = "" if cell.children else " ".join(cell.text.split())
             cells += [said] * int(span[0] if span else 1)
         is_header = all(cell.name == "th" for cell in row.children)
-        if any(cells) and not (is_header and below):
-            (above if is_header else below).append(cells)
+        if not any(cells):
+            continue
+        if not is_header:
+            below.append(cells)
+        elif not below:
+            above.append(cells)
     widths = set(map(len, above + below))
     if not below or len(widths) > 1 or 1 in widths:
         return [], []
