@@ -22,13 +22,12 @@ from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor,
 from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.conversation.answer_from_parts_of_texts import (
+    Asking,
     AskLimits,
     Quotation,
     TextPart,
-    ask,
     checked_quotation,
     parts_of,
-    reading_plan,
     worth_reading,
 )
 from memory_context.conversation.ask_memories_by_key import MemoryReader
@@ -84,8 +83,9 @@ def memory() -> MemoryManager:
 
 async def asked(memory: MemoryManager, model: Reading, question: str, **limits: Any) -> Any:
     """Ask about the meeting."""
-    plan = reading_plan([memory.get("meeting")], question)
-    return await ask(plan, model, memory.counter, AskLimits(**limits))
+    parts = parts_of(memory.get("meeting"))
+    asking = Asking(question, model, memory.counter, AskLimits(**limits))
+    return await asking.answer(worth_reading(parts, question), len(parts))
 
 
 async def test_parts_without_a_word_of_the_question_are_skipped(memory: MemoryManager) -> None:
@@ -313,6 +313,11 @@ def test_secrets_in_a_question_stay_here() -> None:
     reader.ask(["meeting"], "What number has item 2222? My key is ghp_" + "a1B2c3D4e5F6" * 3)
     assert not any("ghp_a1B2" in prompt for prompt in model.asked)
     assert "ghp_a1B2" not in reader.log.newest[0].asked
+    # Nothing is left of a question that is a secret, and all parts would be read for it.
+    asked = len(model.asked)
+    with pytest.raises(InvalidArgumentError, match="needs words"):
+        reader.ask(["meeting"], "ghp_" + "a1B2c3D4e5F6" * 3)
+    assert asked == len(model.asked)
 
 
 def _light(prompt: str) -> str:

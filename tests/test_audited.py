@@ -17,7 +17,7 @@ from examples import examples
 from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.run_notes import unseen_notes
+from memory_context.conversation.notes_in_prompts import unseen_notes
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient

@@ -265,6 +265,21 @@ def test_merged_texts_keep_every_fact(texts: list[str]) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "negated",
+    [
+        "The nightly job of the payment service couldn't reach the gateway behind port 8443 today.",
+        "The nightly job of the payment service didn't reach the gateway behind port 8443 today.",
+        "The nightly job of the payment service nie reach the gateway behind port 8443 today.",
+    ],
+)
+def test_a_negation_is_another_fact(negated: str) -> None:
+    """A line with a negation does not take the place of the same line without it, whatever the contraction."""
+    line = "The nightly job of the payment service could reach the gateway behind port 8443 today."
+
+    assert merged([line, negated]) == f"{line}\n{negated}"
+
+
 @given(st.lists(st.text(st.sampled_from("ab "), max_size=12), max_size=12), st.floats(0.1, 1))
 def test_groups(texts: list[str], least: float) -> None:
     """Every set is in one group, whose first it resembles; equal sets are in one."""

@@ -40,7 +40,7 @@ from memory_context import (
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import Decisions
-from memory_context.display import json_tree
+from memory_context.display import rows_and_json_trees
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
 from memory_context.model.displayed import Displayed
@@ -379,8 +379,8 @@ def test_large_contents_are_bounded(content: str) -> None:
 def test_strings_are_cut_before_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of megabytes in a string, a tree writes only what it shows."""
     written = list[object]()
-    monkeypatch.setattr(json_tree, "to_json", written.append)
-    json_tree.JsonTree().draw(["x" * 1000])
+    monkeypatch.setattr(rows_and_json_trees, "to_json", written.append)
+    rows_and_json_trees.JsonTree().draw(["x" * 1000])
 
     assert [] == written
 

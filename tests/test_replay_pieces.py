@@ -33,7 +33,7 @@ from for_each import for_each
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay import Recording, read_recordings
-from memory_context.replay.formats.recording_formats import recordings_in
+from memory_context.replay.formats.runs_in_a_document import recordings_in
 from memory_context.testing import ScriptedFrameworkClient
 
 QUESTION, ANSWER = "Where did order-777 go?", "order-777 went to dock 2."

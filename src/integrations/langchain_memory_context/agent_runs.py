@@ -14,7 +14,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 
-from memory_context.conversation.run_notes import AgentRun
+from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.threads import off_loop
 

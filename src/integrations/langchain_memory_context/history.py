@@ -17,7 +17,7 @@ from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
@@ -59,7 +59,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         threshold: int | None = None,
         fold: Literal["at_once"] | FoldPolicy = "at_once",
         max_turns: int | None = None,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
     ) -> None:
         policy = fold_at_once_policy(fold, threshold, type(self).__name__)
         manager = MemoryManager(

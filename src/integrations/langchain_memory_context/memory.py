@@ -24,14 +24,14 @@ from langchain_memory_context.messages import neutral_of, plain_texts
 from langchain_memory_context.turns_as_messages import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
-from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.conversations_of_many_users import HostedConversations
 from memory_context.conversation.fold_recall_notes_policies import (
     fold_at_once_policy,
     recall_policy_of,
 )
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.recall.recall_request import recall_request
-from memory_context.conversation.recording_to_call_log import DecisionLog, Decisions
+from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
@@ -122,10 +122,7 @@ class MemoryContextMemory(BaseMemory):
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
         fold = fold_at_once_policy(self.fold, self.threshold, type(self).__name__)
-        judge = None
-        if self.model is not None:
-            judge = ChatModelJudge(self.model)
-        recall = recall_policy_of(self.recall, judge, "model")
+        recall = recall_policy_of(self.recall, self.model, ChatModelJudge, "model")
         self._manager = MemoryManager(
             self.store,
             user_id=self.user_id,
@@ -135,17 +132,11 @@ class MemoryContextMemory(BaseMemory):
             summarizer=fold.summarizer,
             audit=self.audit,
         ).within({("session", self.thread_id)})
+        hosted = HostedConversations(self._manager.memory_store, ConversationSettings(fold, recall))
+        self._manager.redacted = hosted.fail_open.stats.redacted
+        self._decides = hosted.conversation(self._manager)
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager
-        )
-        kept = ConversationSettings(fold, recall)
-        stats = ContextStats(redacted=self._manager.redacted)
-        self._decides = Conversation(
-            self._manager,
-            kept,
-            FailOpen(stats),
-            kept.new_cache(self._manager),
-            DecisionLog(with_words=fold.record_prompts),
         )
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

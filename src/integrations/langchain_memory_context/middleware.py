@@ -17,10 +17,21 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, TypeGuard, cast
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    cast,
+)
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -84,14 +95,14 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
 )
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
+from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.conversation.references.key_trust import RunningCall, in_tool_call
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_references_filled
-from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
@@ -114,8 +125,7 @@ class MemoryContextState(AgentState[Any]):
     memory_context: Annotated[NotRequired[JsonObject], PrivateStateAttr, _merged]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentConversation:
+class AgentConversation(NamedTuple):
     """A conversation at one moment, and the run and memories of its agent.
 
     Attributes:
@@ -138,11 +148,6 @@ class AgentConversation:
     def manager(self) -> MemoryManager:
         """Return the memories of the user whose conversation this is."""
         return self.decides.manager
-
-    @property
-    def user_id(self) -> str:
-        """Return the user whose run this is."""
-        return self.manager.scope.user_id
 
     @property
     def may_be_anothers(self) -> bool:
@@ -235,14 +240,13 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         model: BaseChatModel | str | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         name: str = "MemoryContextMiddleware",
     ) -> None:
         super().__init__()
         policy = fold_policy_of(fold, threshold)
         redactors = tuple(map(as_redactor, policy.redact))
-        judge = None if model is None else ChatModelJudge(model)
-        recall_policy = recall_policy_of(recall, judge, "model")
+        recall_policy = recall_policy_of(recall, model, ChatModelJudge, "model")
         settings = ConversationSettings(
             replace(policy, redact=redactors), recall_policy, max_tokens
         )
@@ -294,7 +298,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
     ) -> ToolOutcome:
         """Run the tool with stored texts in place of references, and fold its result unless it is returned directly."""
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request)
         filled = self._filled(request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
@@ -306,7 +310,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
     ) -> ToolOutcome:
         """As `wrap_tool_call`, with the store used in a thread."""
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request)
         filled = await off_loop(self._filled, request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
@@ -318,7 +322,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
     ) -> AnyAnswer:
         """Call the model with the memories that the newest message needs inserted before it."""
-        conversation = self._opened(request.state)
+        conversation = self._opened(request)
         prompt, decided = wait_for(self._prepared(request, conversation))
         return wait_for(decided(handler(prompt)))
 
@@ -326,7 +330,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyAnswer:
         """As `wrap_model_call`, with the store used in a thread."""
-        conversation = await self._aopened(request.state)
+        conversation = await self._aopened(request)
         prompt, decided = await self._prepared(request, conversation)
         return await decided(await handler(prompt))
 
@@ -361,23 +365,21 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             shown = cast("Any", model)
             return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
 
-        def ask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+        def ask(prompt: AnyRequest) -> AnyResponse:
+            return ModelResponse([model.invoke(prompt.messages)])
+
+        async def aask(prompt: AnyRequest) -> AnyResponse:
+            return ModelResponse([await model.ainvoke(prompt.messages)])
+
+        def node(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
             """Ask the model, and return the messages for the state."""
-            request = requested(state)
-            conversation = self._opened(state, carries=True)
-            prompt, decided = wait_for(self._prepared(request, conversation))
-            answer = model.invoke(prompt.messages)
-            return _messages_of(wait_for(decided(ModelResponse([answer]))))
+            return _messages_of(self.wrap_model_call(requested(state), ask))
 
-        async def aask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-            """As `ask`, asynchronously."""
-            request = requested(state)
-            conversation = await self._aopened(state, carries=True)
-            prompt, decided = await self._prepared(request, conversation)
-            answer = await model.ainvoke(prompt.messages)
-            return _messages_of(await decided(ModelResponse([answer])))
+        async def anode(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+            """As `node`, asynchronously."""
+            return _messages_of(await self.awrap_model_call(requested(state), aask))
 
-        return RunnableLambda(ask, aask, name="model")
+        return RunnableLambda(node, anode, name="model")
 
     def _watch(self, notes: ScopedMemory) -> None:
         """Do nothing without notes; see `MiddlewareWithNotes`."""
@@ -409,7 +411,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id = conversation.user_id
+        user_id = conversation.manager.scope.user_id
         written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
         with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
@@ -432,37 +434,37 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """Return this middleware's part of the private state."""
         return named(named(state, "memory_context") or {}, self._name) or {}
 
-    def _opened(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
-        """Return the conversation in *state* for a model call, if the graphs that the agent is in are its user's, too.
+    def _opened(self, request: AnyRequest) -> AgentConversation:
+        """Return the conversation of a model call, if the graphs that the agent is in are its user's, too.
 
         Raises:
             InvalidScopeError: No user is given.
             StateOwnerError: The conversation, or that of a graph around it, belongs to another user.
         """
-        conversation = self._conversation(state, carries=carries)
+        conversation = self._conversation(request)
         if conversation.may_be_anothers:
             for saver, graph in graphs_around():
                 saved = saver.get_tuple(graph)
-                check_owner_of(saved, self._name, conversation.user_id)
+                check_owner_of(saved, self._name, conversation.manager.scope.user_id)
         return conversation
 
-    async def _aopened(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
+    async def _aopened(self, request: AnyRequest) -> AgentConversation:
         """As `_opened`, with the checkpointer's asynchronous methods."""
-        conversation = self._conversation(state, carries=carries)
+        conversation = self._conversation(request)
         if conversation.may_be_anothers:
             for saver, graph in graphs_around():
                 saved = await saver.aget_tuple(graph)
-                check_owner_of(saved, self._name, conversation.user_id)
+                check_owner_of(saved, self._name, conversation.manager.scope.user_id)
         return conversation
 
-    def _conversation(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
-        """Return the conversation in *state*.
+    def _conversation(self, request: AnyRequest | ToolCallRequest) -> AgentConversation:
+        """Return the conversation that a model or a tool is called in.
 
         Raises:
             InvalidScopeError: No user is given.
             StateOwnerError: The conversation belongs to another user.
         """
-        private = self._private(state)
+        private = self._private(request.state)
         run = AgentRun.of(private.get("run"))
         notes = self._notes(run)
         # The names of the nodes that the agent is in; "" at top level. A namespace is ``node:task|node:task``; its last
@@ -472,10 +474,17 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         agent = "|".join(node for node in nodes if not node.isdecimal())
         manager = notes.manager
         carried = carried_by(
-            _messages_in(state), private.get("note"), self._name, agent, manager.scope.user_id
+            _messages_in(request.state),
+            private.get("note"),
+            self._name,
+            agent,
+            manager.scope.user_id,
         )
         conversation = self._hosted.conversation(manager, agent)
-        carries = carries or agent != "" or manager.thread_id is None
+        # Without a runtime it is a call of `model_node`, whose graph has no private state of this middleware.
+        carries = (
+            getattr(request, "runtime", None) is None or agent != "" or manager.thread_id is None
+        )
         return AgentConversation(carried, conversation, run, notes, agent, carries)
 
     def _filled(
@@ -536,13 +545,14 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
+        hidden = _hidden(request, in_state)
         after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
+            before.messages, before.note.facts, before.seen, notes, hidden
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
         prompt = request.override(
-            messages=_prompt(request.messages, in_state, edits),
+            messages=_prompt(request.messages, hidden, edits),
             tools=tools,
         )
 
@@ -556,7 +566,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             # Messages with an id are replaced in the graph's state.
             folded = {key: one for key, one in note.folded.items() if not in_state[key].id}
             kept = replace(note, folded=folded)
-            private = {"run": conversation.run.to_json(), "note": kept.to_json()}
+            private = {"run": conversation.run._asdict(), "note": kept.to_json()}
             update: dict[str, Any] = {"memory_context": {self._name: private}}
             messages = _edited(in_state, edits)
             if messages:
@@ -601,7 +611,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             self._hosted.end_run(self._notes(abandoned))
         run = self._hosted.new_run(setting_of_run("task"), setting_of_run("project"))
         self._watch(self._notes(run))
-        return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
+        return {"memory_context": {self._name: {**private, "run": run._asdict()}}}
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401 - LangChain's signature
         """As `before_agent`, with the store used in a thread."""
@@ -636,16 +646,16 @@ def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]
 
 
 def _prompt(
-    requested: Sequence[AnyMessage], in_state: Mapping[str, AnyMessage], edits: Edits
+    requested: Sequence[AnyMessage], hidden: AbstractSet[str], edits: Edits
 ) -> list[AnyMessage]:
-    """Return the messages of a request with *edits*, except to messages that another middleware has changed."""
+    """Return the messages of a request with *edits*, except to *hidden* ones, which another middleware has changed."""
     prompt = list[AnyMessage]()
     for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
         prompt += map(own, edits.inserted.get(message_id, ()))
         changed = edits.changed.get(message_id)
-        if changed and in_state[message_id].content == message.content:
+        if changed and message_id not in hidden:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit
         prompt.append(message)
     return prompt

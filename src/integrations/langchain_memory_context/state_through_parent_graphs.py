@@ -10,8 +10,8 @@ edited there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -29,8 +29,7 @@ ANSWERS = "answers"
 CHECKPOINTER = "__pregel_checkpointer"
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedConversation:
+class CarriedConversation(NamedTuple):
     """A conversation, as read from its messages and the graph's state.
 
     Attributes:

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
@@ -47,6 +47,7 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_context.memory.filters_from_keywords import as_list
 from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.model.batches import slices_of
@@ -164,7 +165,8 @@ class MemoryStoreAdapter(BaseStore):
         self._user_id = user_id
         self._store = manager.memory_store if manager else as_store(store)
         self._embedding = None if index is None else _embedding_of(self._store, index)
-        self._turns: dict[_Turn, _JoinedCalls] = {}
+        # The operations that were requested in one iteration of an event loop, and the task that performs them.
+        self._turns: dict[_Turn, tuple[list[Op], asyncio.Task[list[Any]]]] = {}
 
     @property
     def manager(self) -> MemoryManager:
@@ -207,20 +209,20 @@ class MemoryStoreAdapter(BaseStore):
         turn = asyncio.get_running_loop(), items.scope.user_id
         if turn not in self._turns:
             # The task runs only after all tasks that are ready now, which can join the batch until then.
-            task = asyncio.create_task(self._done(turn))
-            self._turns[turn] = _JoinedCalls(items, task)
-        calls = self._turns[turn]
-        place = len(calls.ops)
-        calls.ops.append(op)
+            joined = list[Op]()
+            self._turns[turn] = joined, asyncio.create_task(self._done(turn, items, joined))
+        joined, task = self._turns[turn]
+        place = len(joined)
+        joined.append(op)
         # Shielded, since other callers wait for the same task if this one is cancelled.
-        result = (await asyncio.shield(calls.task))[place]
+        result = (await asyncio.shield(task))[place]
         if isinstance(result, MemoryContextError):
             raise result
         return [result]
 
-    async def _done(self, turn: _Turn) -> list[Result | MemoryContextError]:
-        calls = self._turns.pop(turn)
-        return await off_loop(calls.items.results, calls.ops, _result_of)
+    async def _done(self, turn: _Turn, items: _StoredItems, ops: Sequence[Op]) -> list[Any]:
+        del self._turns[turn]
+        return await off_loop(items.results, ops, _result_of)
 
     def sweep_ttl(self) -> int:
         """Delete the user's expired items, and return how many there were.
@@ -232,24 +234,12 @@ class MemoryStoreAdapter(BaseStore):
 
     @property
     def _items(self) -> _StoredItems:
-        fields = (self.index_config or {}).get("fields") or "$"
-        listed = fields
-        if isinstance(fields, str):
-            listed = [fields]
+        fields = as_list((self.index_config or {}).get("fields") or "$")
         omits_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        return _StoredItems(self.manager, self._embedding, listed, omits_expired)
+        return _StoredItems(self.manager, self._embedding, fields, omits_expired)
 
 
 _Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
-
-
-@dataclass(slots=True)
-class _JoinedCalls:
-    """The operations that were requested in one iteration of an event loop, and the task that performs them."""
-
-    items: _StoredItems
-    task: asyncio.Task[list[Result | MemoryContextError]]
-    ops: list[Op] = field(default_factory=list[Op])
 
 
 def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWorker:
@@ -345,20 +335,14 @@ class _StoredItems:
                 return None
 
     def _write(self, ops: Sequence[PutOp]) -> None:
-        put = dict[str, PutOp]()
-        deleted = list[str]()
-        for op in ops:
-            key = _key(op.namespace, op.key)
-            if op.value is None:
-                deleted.append(key)
-            else:
-                put[key] = op
+        keyed = {_key(op.namespace, op.key): op for op in ops}
+        put = {key: op for key, op in keyed.items() if op.value is not None}
         if put:
             described = [self._described(key, op) for key, op in put.items()]
             self.manager.replace_all(described)
             if self.embedding:
                 self._embed(self.embedding, put)
-        for key in deleted:
+        for key in keyed.keys() - put.keys():
             if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 

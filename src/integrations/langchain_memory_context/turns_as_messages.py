@@ -26,16 +26,11 @@ def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
     messages = list[BaseMessage]()
     for turn in turns:
         try:
-            messages.append(message_of(turn))
+            data = {"content": turn.text, **turn.data}
+            messages += messages_from_dict([{"type": turn.role, "data": data}])
         except (ValueError, TypeError, LookupError) as error:
             events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
     return messages
-
-
-def message_of(turn: ChatTurn) -> BaseMessage:
-    """Return the message that a turn was made of."""
-    data = {"content": turn.text, **turn.data}
-    return messages_from_dict([{"type": turn.role, "data": data}])[0]
 
 
 def turn_of(message: BaseMessage) -> ChatTurn:

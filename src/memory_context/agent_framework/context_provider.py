@@ -36,12 +36,12 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
@@ -126,13 +126,13 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         max_tokens: int | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         source_id: str = "memory_context",
     ) -> None:
         super().__init__(source_id)
         policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(policy, "MemoryContextProvider")
-        settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
+        settings = ConversationSettings(policy, recall_policy_of(recall), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
         if not isinstance(tools, bool):
@@ -171,7 +171,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         if _owner_of(session, state) is not None:
             begin()
         if self._hosted.has_notes:
-            kept["run"] = self._run(kept, session, context, owner).to_json()
+            kept["run"] = self._run(kept, session, context, owner)._asdict()
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
         conversation = replace(
             self._hosted.conversation(owner, name),

@@ -140,23 +140,6 @@ class RunningAgent:
             self._shown, _ = self._as_shown(held, self._sent())
         return self._shown
 
-    async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
-        """Return the arguments of *call*, with stored texts in place of references.
-
-        Raises:
-            NotPassedError: The tool must not be called; the message says why.
-        """
-        filled: Mapping[str, Any] = await off_loop(
-            with_references_filled,
-            call.arguments,
-            call.function.name,
-            self.passing,
-            self.conversation.manager,
-            self.trusted,
-            call.function.parameters(),
-        )
-        return filled
-
     @property
     def trusted(self) -> list[str]:
         """Return the keys that may be passed to tools."""
@@ -250,7 +233,15 @@ class FoldingMiddleware(FunctionMiddleware):
             context.result = with_texts(items, taken.texts)
             return
         try:
-            filled = await run.filled(context)
+            filled: Mapping[str, Any] = await off_loop(
+                with_references_filled,
+                arguments,
+                tool.name,
+                run.passing,
+                run.conversation.manager,
+                run.trusted,
+                tool.parameters(),
+            )
         except NotPassedError as refused:
             context.result = failure(str(refused))
             return

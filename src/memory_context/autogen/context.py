@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -68,12 +69,11 @@ from memory_context.conversation.fold_recall_notes_policies import (
 from memory_context.conversation.message import Message, references_of, trusted_keys
 from memory_context.conversation.recording_to_call_log import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.displayed import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
@@ -158,7 +158,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         notes: bool | NotesPolicy = False,
         max_tokens: int | None = None,
         model_client: ChatCompletionClient | None = None,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__()
@@ -166,8 +166,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self.max_tokens = max_tokens
         self.fold_policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(self.fold_policy, "MemoryContext")
-        judge = None if model_client is None else LLMJudge(model_client)
-        self.recall_policy = recall_policy_of(recall, judge, "model_client")
+        self.recall_policy = recall_policy_of(recall, model_client, LLMJudge, "model_client")
         self._given_thread = thread_id
         self._owner = MemoryManager(
             store,
@@ -186,18 +185,14 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._closed_with_this = list[Callable[[], object]]()
         self._in_run = False
         self._notes = self._notes_between_runs()
-        self._view = self._owner.within(self._notes.places, offered_places(self._notes))
-        self._view.gate = self._notes.manager.gate
-        self._view.needing_ids = self._notes.manager.needing_ids
+        # A view as that of the notes, whose places change from run to run.
+        self._view = copy(self._notes.manager)
         self._manager = self._view if self._has_notes else self._owner
         self._conversation = replace(
             self._hosted.conversation(self._view), named_thread=thread_id is not None
         )
-        self._history = MessageList(
-            self._conversation,
-            notes=self._notes if self._has_notes else None,
-            waiting=list(self._initial_messages or []),
-        )
+        self._history = MessageList(self._conversation, waiting=list(self._initial_messages or []))
+        self._open(self._notes)
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
         self._running: set[asyncio.Future[Any]] = set()

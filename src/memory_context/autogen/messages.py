@@ -68,8 +68,6 @@ def sendable(message: Message) -> Message:
     """Return *message* without lone surrogates, which a client cannot send; a folded text is stored with them."""
     texts = {place: encodable(text) for place, text in message.texts.items()}
     calls = tuple(replace(call, arguments=encodable(call.arguments)) for call in message.calls)
-    if texts == message.texts and calls == message.calls:
-        return message
     return replace(message, texts=texts, calls=calls)
 
 

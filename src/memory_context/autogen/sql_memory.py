@@ -26,7 +26,7 @@ from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.auditor_and_its_entries import Action, AuditTrail
+from memory_context.model.auditor_and_its_entries import Action, AnyAuditTrail
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
@@ -93,7 +93,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         thread_id: str | None = None,
         as_system_message: bool | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
     ) -> None:
         self._manager = MemoryManager(
             store,

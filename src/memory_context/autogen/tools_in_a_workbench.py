@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 from autogen_core import ComponentModel
-from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
+from autogen_core.tools import BaseTool, FunctionTool, Workbench
 
-from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
-from memory_context.model.tool_names import RETRIEVE
 
 AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 
@@ -53,14 +51,6 @@ def refuse_duplicates(names: Iterable[str]) -> None:
         raise InvalidArgumentError(
             f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
         )
-
-
-def passing_override(
-    tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
-) -> dict[str, ToolOverride]:
-    """Return a description for `retrieve_memory` that adds which tools a model may pass references to."""
-    [reading] = [tool for tool in tools if tool.name == RETRIEVE]
-    return {RETRIEVE: ToolOverride(description=policy.told_in(reading.description))}
 
 
 def dumped(part: Workbench) -> ComponentModel:

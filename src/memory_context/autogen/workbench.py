@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, cast
 
 from autogen_core import CancellationToken, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
@@ -19,6 +18,7 @@ from autogen_core.tools import (
     StaticStreamWorkbench,
     StaticWorkbench,
     TextResultContent,
+    ToolOverride,
     ToolResult,
     ToolSchema,
     Workbench,
@@ -30,7 +30,6 @@ from memory_context.autogen.calling_agent import caller, reporting
 from memory_context.autogen.tools_in_a_workbench import (
     AnyTool,
     dumped,
-    passing_override,
     refuse_duplicates,
     sorted_tools,
 )
@@ -42,6 +41,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
+from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 
@@ -75,8 +75,7 @@ class MemoryWorkbenchState(BaseModel):
     workbenches: list[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkbenchCall:
+class WorkbenchCall(NamedTuple):
     """A tool call that is ready to be made.
 
     Attributes:
@@ -133,7 +132,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
         refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
         if plain:
             self._inner.insert(0, StaticStreamWorkbench(plain))
-        self._memory = StaticWorkbench(memory_tools, passing_override(memory_tools, self._policy))
+        [reading] = [tool for tool in memory_tools if tool.name == RETRIEVE]
+        told = ToolOverride(description=self._policy.told_in(reading.description))
+        self._memory = StaticWorkbench(memory_tools, {RETRIEVE: told})
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
         self._has_warned = False
 
@@ -266,7 +267,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             )
         except NotPassedError as refused:
             return _error(name, str(refused))
-        return replace(call, arguments=filled)
+        return call._replace(arguments=filled)
 
     async def _called(
         self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None

@@ -23,7 +23,7 @@ try:
     from memory_context.cli import wrap as wrap
     # isort: on
 
-    from memory_context.cli.app import app, main, run
+    from memory_context.cli.app_and_exit_codes import app, main, run
 except KeyboardInterrupt:
     # As for a command that runs; `app.INTERRUPTED` cannot be imported yet.
     sys.exit(130)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import RUN, app
+from memory_context.cli.app_and_exit_codes import RUN, app
 from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import (
     check_given,
@@ -176,7 +176,7 @@ def replay(  # noqa: PLR0913 - each is an option
     ] = 500,
     price: Annotated[str, typer.Option(metavar="MODEL or IN/CACHED", help=_PRICE)] = "gpt-5.4",
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML report with a chart.")
     ] = None,
     run: Annotated[
         str | None,

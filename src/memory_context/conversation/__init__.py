@@ -25,7 +25,7 @@ from memory_context.conversation.message import (
     edits_between,
     trusted_keys,
 )
-from memory_context.conversation.run_notes import offered_places
+from memory_context.conversation.notes_in_prompts import offered_places
 
 __all__ = [
     "AskAnswer",

@@ -6,12 +6,13 @@ import asyncio
 import json
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
-from typing import Any, Protocol, runtime_checkable
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError
@@ -66,8 +67,7 @@ class AskLimits:
         check_not_negative(self, self.__slots__)
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(NamedTuple):
     """A part of a memory that is read in one call.
 
     Attributes:
@@ -100,8 +100,7 @@ class Quotation:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What the model found in one part: its words, the quotations that stand there, and how many others it claimed."""
 
     text: str
@@ -137,56 +136,6 @@ class AskAnswer:
     def unread(self) -> int:
         """Return how many parts were to be read and were not: for want of calls, tokens or time, or by a failure."""
         return self.parts - self.read - self.skipped
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingPlan:
-    """The parts of texts that are to be read for a question.
-
-    Attributes:
-        question: The question.
-        wanted: The parts that are worth reading, in the order of reading.
-        parts: How many parts the texts have.
-    """
-
-    question: str
-    wanted: tuple[TextPart, ...]
-    parts: int
-
-
-def reading_plan(items: Sequence[MemoryItem], question: str) -> ReadingPlan:
-    """Cut the texts of *items* into parts, and choose those that are worth reading. Takes long for long texts.
-
-    Raises:
-        InvalidArgumentError: No question; or a memory is a secret, or binary.
-    """
-    if not question.strip():
-        raise InvalidArgumentError("a question needs words")
-    parts = [part for item in items for part in parts_of(item)]
-    return ReadingPlan(question, tuple(worth_reading(parts, question)), len(parts))
-
-
-async def ask(
-    plan: ReadingPlan, model: LightModel, counter: TokenCounter, limits: AskLimits
-) -> AskAnswer:
-    """Have *model* read the planned parts and answer. Calls that fail or are late are left out, and counted."""
-    asking = _Asking(plan.question, model, counter, limits)
-    findings = await asking.read(plan.wanted)
-    found = [finding for finding in findings if finding.text]
-    # Without repetitions: a quotation stands in two parts where they overlap.
-    quotations = dict[Quotation, None]()
-    for finding in found:
-        quotations |= dict.fromkeys(finding.quotations)
-    return AskAnswer(
-        await asking.merged(found),
-        tuple(quotations)[:MOST_QUOTATIONS],
-        plan.parts,
-        len(findings),
-        plan.parts - len(plan.wanted),
-        sum(finding.dropped for finding in findings),
-        asking.calls,
-        asking.tokens,
-    )
 
 
 def parts_of(item: MemoryItem) -> list[TextPart]:
@@ -264,7 +213,7 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
 
 
 @dataclass(slots=True)
-class _Asking:
+class Asking:
     """One question, and what its calls have cost so far."""
 
     question: str
@@ -273,17 +222,29 @@ class _Asking:
     limits: AskLimits
     calls: int = 0
     tokens: int = 0
-    deadline: float = field(init=False)
-    turn: asyncio.Semaphore = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Start the deadline and the limit of parallel calls."""
-        self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        self.turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
+    async def answer(self, wanted: Sequence[TextPart], parts: int) -> AskAnswer:
+        """Have the model read the *wanted* ones of so many *parts* and answer. Calls that fail or are late are left out."""
+        deadline = time.monotonic() + self.limits.seconds
+        findings = await self._read(wanted)
+        found = [finding for finding in findings if finding.text]
+        # Without repetitions: a quotation stands in two parts where they overlap.
+        quotations = dict.fromkeys(chain.from_iterable(finding.quotations for finding in found))
+        return AskAnswer(
+            await self._merged(found, deadline - time.monotonic()),
+            tuple(quotations)[:MOST_QUOTATIONS],
+            parts,
+            len(findings),
+            parts - len(wanted),
+            sum(finding.dropped for finding in findings),
+            self.calls,
+            self.tokens,
+        )
 
-    async def read(self, parts: Sequence[TextPart]) -> list[Finding]:
+    async def _read(self, parts: Sequence[TextPart]) -> list[Finding]:
         """Return what the model finds in as many *parts* as the limits allow, in the order of the texts."""
-        tasks = list[asyncio.Task[Finding | None]]()
+        tasks = dict[TextPart, asyncio.Task[Finding | None]]()
+        turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
         # One call is kept for the merge.
         most = max(self.limits.calls - 1, 1)
         planned = 0
@@ -294,22 +255,20 @@ class _Asking:
             planned += self.counter.count(prompts.ASK_SYSTEM + prompt)
             if planned > self.limits.tokens:
                 break
-            tasks.append(asyncio.create_task(self._finding(part, prompt)))
+            tasks[part] = asyncio.create_task(self._finding(part, prompt, turn))
         if not tasks:
             return []
-        _, late = await asyncio.wait(tasks, timeout=self.limits.seconds)
+        _, late = await asyncio.wait(tasks.values(), timeout=self.limits.seconds)
         for task in late:
             task.cancel()
-        found = list[tuple[str, int, Finding]]()
-        for part, task in zip(parts, tasks, strict=False):
-            finding = None if task in late else task.result()
-            if finding:
-                found.append((part.key, part.first, finding))
-        found.sort(key=itemgetter(0, 1))
-        return [finding for *_, finding in found]
+        in_order = [tasks[part] for part in sorted(tasks, key=attrgetter("key", "first"))]
+        found = [task.result() for task in in_order if task not in late]
+        return list(filter(None, found))
 
-    async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
-        async with self.turn:
+    async def _finding(
+        self, part: TextPart, prompt: str, turn: asyncio.Semaphore
+    ) -> Finding | None:
+        async with turn:
             try:
                 given = await self._call(prompts.ASK_SYSTEM, prompt)
                 return finding_in(given, part)
@@ -317,10 +276,9 @@ class _Asking:
                 events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
                 return None
 
-    async def merged(self, findings: Sequence[Finding]) -> str:
+    async def _merged(self, findings: Sequence[Finding], seconds_left: float) -> str:
         """Return one answer made from several; all of them, one below the other, if that fails."""
         together = "\n".join(finding.text for finding in findings)
-        seconds_left = self.deadline - asyncio.get_running_loop().time()
         may_call = self.calls < self.limits.calls and seconds_left > 0
         if len(findings) < 2 or not may_call:
             return together

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.answer_from_parts_of_texts import (
     AskAnswer,
+    Asking,
     AskLimits,
     LightModel,
-    ask,
-    reading_plan,
+    parts_of,
+    worth_reading,
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import DecisionLog
@@ -69,14 +71,16 @@ class MemoryReader:
             raise InvalidArgumentError(
                 f"a question is about 1 to {MOST_MEMORIES} memories, not {len(keys)}"
             )
-        redactor = self.manager.redactor
-        question = redactor.words(question) if redactor else question
+        question = self.manager.without_secrets(question)
+        if not question.strip():
+            raise InvalidArgumentError("a question needs words")
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
-            items = [self._read(key) for key in keys]
             # Not on the event loop: texts may have megabytes.
-            plan = reading_plan(items, question)
-            answer = result_of(ask(plan, self.model, self.counter, self.limits))
+            parts = list(chain.from_iterable(parts_of(self._read(key)) for key in keys))
+            wanted = worth_reading(parts, question)
+            answering = Asking(question, self.model, self.counter, self.limits)
+            answer = result_of(answering.answer(wanted, len(parts)))
             asking.note(keys=keys, tokens=answer.tokens, hits=len(answer.quotations))
         self.stats.add(asks=1, tokens_asked=answer.tokens)
         decision = Decision(

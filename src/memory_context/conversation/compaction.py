@@ -65,8 +65,6 @@ def check_limit(max_tokens: object) -> None:
         BudgetTooSmallError: Less than 500 tokens.
         InvalidArgumentError: Not a number of tokens.
     """
-    if max_tokens is None:
-        return
     is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
     error = InvalidArgumentError
     if is_small:
@@ -93,10 +91,8 @@ def plan(
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]
-    ends = list[int]()
-    for start, end in groups(messages)[:-1]:
-        if head <= start and end <= question:
-            ends.append(end)
+    older = groups(messages)[:-1]
+    ends = [end for start, end in older if head <= start and end <= question]
     for end in ends:
         cut = before[end] - before[head]
         remaining = before[-1] - cut + note
@@ -200,8 +196,6 @@ class Compactor:
         """
         tokens = self.folder.ledger.tokens(messages)
         pictured = [place for place, message in enumerate(messages) if message.others]
-        if not pictured:  # nearly every prompt
-            return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
         newest = 0
         for place, message in enumerate(messages):
@@ -229,8 +223,7 @@ class Compactor:
         oldest = messages[begin:end]
         after = messages[end:]
         kept = [message for message in oldest if message in stay]
-        remaining = (*before, *kept, *after)
-        size = note_tokens + sum(sizes[message.id] for message in remaining)
+        size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
         for message in list(kept):
             if message.is_system and size > self.limit:
@@ -499,11 +492,8 @@ def uncompacted(
         StateError: *item* holds no messages, or its reference does not stand here.
     """
     key = item.memory_key
-    notes = dict[str | None, int]()
-    for index, message in enumerate(messages):
-        if message.is_a("compaction"):
-            notes.setdefault(message.known.stands_for, index)
-    if item.memory_type != CONVERSATION or key not in notes:
+    keys = [message.known.stands_for for message in messages]
+    if item.memory_type != CONVERSATION or key not in keys:
         raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
     restored = list[Message]()
     try:
@@ -515,4 +505,4 @@ def uncompacted(
         raise StateError(
             f"the memory {key!r} does not hold the messages that were stored there"
         ) from error
-    return notes[key], restored
+    return keys.index(key), restored

@@ -31,6 +31,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
+from memory_context.conversation.notes_in_prompts import unseen_notes
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import newest_question, recall_request
 from memory_context.conversation.recall.recalled_text import RecalledText
@@ -43,7 +44,6 @@ from memory_context.conversation.references.key_trust import (
     said_here,
     tell_caller,
 )
-from memory_context.conversation.run_notes import unseen_notes
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import redacted_call
@@ -82,9 +82,9 @@ class ConversationSettings:
 
     def __post_init__(self) -> None:
         """Cap the policies by the limit: a text or a recall may take a quarter of it, the user layer an eighth."""
-        check_limit(self.max_tokens)
         if self.max_tokens is None:
             return
+        check_limit(self.max_tokens)
         part = self.max_tokens // 4
         fold = replace(self.fold, max_threshold=max(LEAST_THRESHOLD, part))
         object.__setattr__(self, "fold", fold)
@@ -250,37 +250,26 @@ class Conversation:
         await off_loop(self.fail_open.run_without_store, self._note_call, shown_before, prompt)
         # Trusted keys are also kept apart from the messages, which a host may drop.
         trusted = trusted_keys(prompt, facts.trusted)
-        said = self._said_by_others(messages, trusted)
-        # Most agents hear nothing from other agents, and need not look into the store.
-        if said:
-            trusted += await off_loop(self._generated_among, said)
+        trusted += await off_loop(self._told_by_others, messages, trusted)
         return prompt, replace(facts, trusted=tuple(trusted))
 
-    def _said_by_others(
-        self, messages: Sequence[Message], trusted: Sequence[str]
-    ) -> dict[str, set[str]]:
-        """Return the assistant texts that may be another agent's, each with the keys that its speaker may pass on.
+    def _told_by_others(self, messages: Sequence[Message], trusted: Sequence[str]) -> list[str]:
+        """Return the keys that other agents tell and may pass on, and that were generated, not chosen by somebody.
 
-        Such a text may also be this agent's own, which adds nothing: its keys are among *trusted* already.
+        A text may also be this agent's own, which adds nothing: its keys are among *trusted* already.
         """
         user_id = self.manager.scope.user_id
-        said = dict[str, set[str]]()
+        told = dict[str, None]()
         for message in messages:
             if not message.is_reply:
                 continue
             for text in message.texts.values():
-                keys = said_here(user_id, text).difference(trusted)
-                if keys:
-                    said[text] = keys
-        return said
-
-    def _generated_among(self, said: Mapping[str, AbstractSet[str]]) -> list[str]:
-        """Return the keys that other agents may pass on and that were generated, not chosen by somebody."""
-        keys = dict[str, None]()
-        for text, passable in said.items():
-            generated = self.fail_open.run(generated_in, self.manager, text) or ()
-            keys |= dict.fromkeys(key for key in generated if key in passable)
-        return list(keys)
+                passable = said_here(user_id, text).difference(trusted)
+                # Most agents hear nothing from other agents, and need not look into the store.
+                if passable:
+                    generated = self.fail_open.run(generated_in, self.manager, text) or ()
+                    told |= dict.fromkeys(key for key in generated if key in passable)
+        return list(told)
 
     def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:
         """Record the model call that *prompt* is for."""
@@ -296,11 +285,7 @@ class Conversation:
         self, output: Message, arguments: str | None, before: Sequence[Message]
     ) -> Message:
         """Return *output* as it will be shown once its message comes. Store failures do not raise."""
-        words = ""
-        for message in reversed(before):
-            if message.is_reply:
-                words = message.text
-                break
+        words = next((message.text for message in reversed(before) if message.is_reply), "")
         call = Message(output.id, "assistant", "", {0: words})
         if arguments is not None:
             called = FunctionCall("", output.source, arguments)
@@ -447,11 +432,8 @@ class Conversation:
 
 def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None) -> list[Message]:
     """Return *messages* without the notes of runs that have ended."""
-    kept = list[Message]()
-    for message in messages:
-        if not message.is_a("notes") or message.known.run_id in (None, run_id):
-            kept.append(message)
-    return kept
+    here = (None, run_id)
+    return [one for one in messages if not one.is_a("notes") or one.known.run_id in here]
 
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:

@@ -17,7 +17,7 @@ from memory_context.conversation.conversation import (
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.message import Message
-from memory_context.conversation.run_notes import offered_places
+from memory_context.conversation.notes_in_prompts import offered_places
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 

@@ -15,18 +15,18 @@ from memory_context.conversation.conversation import (
     ConversationSettings,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
+from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, policy_of
+from memory_context.conversation.notes_in_prompts import AgentRun, offered_places
 from memory_context.conversation.recording_to_call_log import (
     DecisionLog,
     Decisions,
     stats_of_thread,
 )
-from memory_context.conversation.run_notes import AgentRun, offered_places
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summarizer_within_limits import as_summaries
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import events
@@ -53,11 +53,10 @@ class HostedConversations:
         settings: ConversationSettings,
         *,
         notes: bool | NotesPolicy = False,
-        audit: AuditTrail | str | bool | None = None,
+        audit: AnyAuditTrail | None = None,
     ) -> None:
-        notes_policy = notes_policy_of(notes)
-        self.has_notes = notes_policy is not None
-        self.notes_policy = notes_policy or NotesPolicy()
+        self.has_notes = notes is not False
+        self.notes_policy = policy_of(notes, NotesPolicy, "notes")
         self.settings = replace(settings, require_confirmed=self.notes_policy.require_confirmed)
         self.fail_open = FailOpen(ContextStats())
         self.log = DecisionLog(with_words=settings.fold.record_prompts)
@@ -181,8 +180,7 @@ class HostedConversations:
             InvalidScopeError: No user.
             StoreError: The store failed.
         """
-        policies = self.notes_policy.tiers
-        return ScopedMemory(self.memories(user_id), task_id=task, policies=policies).end("task")
+        return self.notes(self.memories(user_id), AgentRun(task=task)).end("task")
 
     def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
         """Return this process's cache for a conversation. Only the 1,000 that were used last are kept."""

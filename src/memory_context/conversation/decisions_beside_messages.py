@@ -62,9 +62,7 @@ class FoldedMessage:
     def instead_of(self, message: Message) -> Message:
         """Return *message* as it is shown."""
         shown = message.with_texts(self.texts, self.facts)
-        if self.calls:
-            shown = replace(shown, calls=self.calls)
-        return shown.with_facts_in_it()
+        return replace(shown, calls=self.calls or shown.calls).with_facts_in_it()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +159,8 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
     if not any(message.is_reply or message.is_summary for message in held):
         return []
     ids = {message.id for message in held}
-    orphaned = list[Message]()
-    for one in inserted:
-        if one.before not in ids and one.facts.kind in _ORDER:
-            orphaned.append(one.message)
-    return orphaned
+    orphaned = [one for one in inserted if one.before not in ids]
+    return [one.message for one in orphaned if one.facts.kind in _ORDER]
 
 
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:

@@ -112,8 +112,8 @@ class FoldPolicy:
 
     def __post_init__(self) -> None:
         """Check every setting."""
-        _check_flags(self)
         _check_threshold("threshold", self.threshold)
+        _check_flags_and_sizes(self)
         check_arguments(
             source_thresholds=self.source_thresholds,
             tool_thresholds=self.tool_thresholds,
@@ -124,11 +124,6 @@ class FoldPolicy:
         for tool, limit in self.tool_thresholds.items():
             if limit is not None:
                 _check_threshold(f"the threshold for {tool!r}", limit)
-        _check_tokens("preview_tokens", self.preview_tokens)
-        _check_tokens("read_cap", self.read_cap)
-        _check_tokens("page_tokens", self.page_tokens)
-        if self.max_threshold is not None:
-            _check_tokens("max_threshold", self.max_threshold)
         if self.fold not in ("at_once", "after_reading"):
             raise InvalidArgumentError(
                 f'fold must be "at_once" or "after_reading", not {self.fold!r}'
@@ -217,9 +212,7 @@ class RecallPolicy:
 
     def __post_init__(self) -> None:
         """Check every setting."""
-        _check_flags(self)
-        _check_tokens("expansion_budget", self.expansion_budget)
-        _check_tokens("user_layer_tokens", self.user_layer_tokens)
+        _check_flags_and_sizes(self)
         if self.judge is not None and not isinstance(self.judge, Judge):
             raise InvalidArgumentError(
                 f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
@@ -251,7 +244,7 @@ class NotesPolicy:
 
     def __post_init__(self) -> None:
         """Check the tiers and the switches."""
-        _check_flags(self)
+        _check_flags_and_sizes(self)
         policies_with(self.tiers)
 
 
@@ -318,38 +311,30 @@ def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
 
 def recall_policy_of(
     recall: bool | RecallPolicy,  # noqa: FBT001 - True for the defaults
-    model_judge: Judge | None,
-    parameter: str,
+    model: Any = None,  # noqa: ANN401 - of the host's framework
+    judge_of: Callable[[Any], Judge] | None = None,
+    parameter: str = "",
 ) -> RecallPolicy | None:
     """Return the policy that the parameter `recall` of a constructor describes; None for no recall.
 
     Args:
         recall: The parameter.
-        model_judge: The judge that asks the model which the constructor's *parameter* names.
+        model: The model of another parameter, if it was given.
+        judge_of: Makes the judge that asks this model.
         parameter: The name of that parameter, for messages.
 
     Raises:
         InvalidArgumentError: Both a model and a judge, or something that is neither a policy nor a bool.
     """
     policy = policy_of(recall, RecallPolicy, "recall")
-    if model_judge is not None:
+    if judge_of and model is not None:
         if policy.judge is not None:
             raise InvalidArgumentError(
                 f"{parameter}= is short for a RecallPolicy's judge= with that model; "
                 f"give {parameter}= or judge=, not both"
             )
-        policy = replace(policy, judge=model_judge)
+        policy = replace(policy, judge=judge_of(model))
     return None if recall is False else policy
-
-
-def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: FBT001 - True for the defaults
-    """Return the policy that the parameter `notes` of a constructor describes; None for no notes.
-
-    Raises:
-        InvalidArgumentError: Something that is neither a policy nor a bool.
-    """
-    policy = policy_of(notes, NotesPolicy, "notes")
-    return None if notes is False else policy
 
 
 def policy_of(setting: object, kind: type[P], parameter: str) -> P:
@@ -367,12 +352,14 @@ def policy_of(setting: object, kind: type[P], parameter: str) -> P:
     )
 
 
-def _check_flags(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> None:
-    """Check that every setting of *policy* that is declared as a bool is one."""
+def _check_flags_and_sizes(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> None:
+    """Check that every setting of *policy* that is declared as a bool or as a number, which is of tokens, is one."""
     for setting in fields(policy):
         value = getattr(policy, setting.name)
         if setting.type == "bool" and not isinstance(value, bool):
             raise InvalidArgumentError(f"{setting.name}= takes True or False, not {value!r:.80}")
+        if setting.type in ("int", "int | None") and value is not None:
+            _check_tokens(setting.name, value)
 
 
 _check_tokens = partial(check_whole, unit=" of tokens")

@@ -143,8 +143,7 @@ class Message:
     @property
     def is_typed(self) -> bool:
         """Return whether a person wrote it."""
-        is_of_person = self.role == "user" and self.source == PERSON
-        return is_of_person and not self.is_summary
+        return self.is_question and self.source == PERSON and not self.is_summary
 
     @property
     def pictures(self) -> int:

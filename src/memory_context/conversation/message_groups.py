@@ -10,33 +10,16 @@ from memory_context.conversation.message import Message
 def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     """Return where the newest group of messages begins, which is where recalled text goes; None if a model has seen it.
 
-    A call and its results are one group. Every other message is a group of its own, unless it stands between a call and
-    its results. A model has seen the first *seen* messages.
+    A model has seen the first *seen* messages.
     """
-    start = len(messages) - 1
-    while start >= seen:
-        opener = _opener(messages, start, seen)
-        if opener is None:
-            return start
-        start = opener
-    return None
-
-
-def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
-    """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
-    if messages[start].answers is not None:
-        for index in reversed(range(start)):
-            if messages[index].calls:
-                return index
+    last = len(messages) - 1
+    if last < seen:
         return None
-    answered = set[str]()
-    for index in reversed(range(seen, start)):
-        message = messages[index]
-        if message.answers is not None:
-            answered.add(message.answers)
-        elif {call.id for call in message.calls} - answered:
-            return index
-    return None
+    start, _ = groups(messages)[-1]
+    if start >= seen:
+        return start
+    # What somebody says while a call that a model has seen is open does not belong to the results.
+    return last if messages[last].answers is None else None
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
@@ -46,34 +29,28 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
     """
     found = list[tuple[int, int]]()
     start = 0
-    waiting = set[str]()
-    expected = _expected_results(messages)
-    for index, message in enumerate(messages):
-        waiting |= expected[index]
-        if message.answers is not None:
-            waiting.discard(message.answers)
+    open_until = 0
+    for index, last_result in enumerate(_last_results(messages)):
+        open_until = max(open_until, last_result)
         end = index + 1
-        is_last = end == len(messages)
-        is_answered_next = not is_last and messages[end].answers is not None
-        stays_open = waiting or is_answered_next
-        if is_last or not stays_open:
+        is_answered_next = end < len(messages) and messages[end].answers is not None
+        if end >= open_until and not is_answered_next:
             found.append((start, end))
             start = end
     return found
 
 
-def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
-    """Return, for each message, the ids of those of its calls whose results follow or may still come."""
-    expected = list[set[str]]()
-    answered = set[str]()
+def _last_results(messages: Sequence[Message]) -> list[int]:
+    """Return, for each message, where the results of its calls end; the end of all messages if one may still come."""
+    ends = list[int]()
+    answered = dict[str, int]()
     spoke = set[str]()
-    for message in reversed(messages):
-        ids = {call.id for call in message.calls}
-        if message.source in spoke:
-            ids &= answered
-        expected.append(ids)
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        open_until = index + 1 if message.source in spoke else len(messages)
+        ends.append(max((answered.get(call.id, open_until) for call in message.calls), default=0))
         if message.answers is not None:
-            answered.add(message.answers)
+            answered[message.answers] = index + 1
         if message.is_reply:
             spoke.add(message.source)
-    return expected[::-1]
+    return ends[::-1]

@@ -50,13 +50,6 @@ class LedgerEntry:
         """Return the names in it."""
         return set[str]().union(*map(names, self.message.billed()))
 
-    def reads_like(self, message: Message) -> bool:
-        """Return whether *message* has the same wording."""
-        known = self.message
-        if known is message:
-            return True
-        return known.texts == message.texts and known.calls == message.calls
-
 
 @dataclass(slots=True)
 class Ledger:
@@ -88,7 +81,8 @@ class Ledger:
         entries = list[LedgerEntry]()
         for message in messages:
             entry = self._known.get(message.id)
-            if not entry or not entry.reads_like(message):
+            wording = message.texts, message.calls
+            if not entry or (entry.message.texts, entry.message.calls) != wording:
                 entry = LedgerEntry(message, self.manager)
             entries.append(entry)
         self._known = {entry.message.id: entry for entry in entries}

@@ -15,7 +15,7 @@ from memory_context.display.escaped_html import (
     table,
     tag,
 )
-from memory_context.display.json_tree import rows_of
+from memory_context.display.rows_and_json_trees import rows_of
 from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.query_result import QueryResult

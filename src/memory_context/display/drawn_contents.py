@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
-from memory_context.display.json_tree import JsonTree, rows_of
 from memory_context.display.log_diff_and_numbered_lines import (
     LOOKED_AT,
     diff_line,
@@ -15,6 +14,7 @@ from memory_context.display.log_diff_and_numbered_lines import (
     numbered,
     plain_line,
 )
+from memory_context.display.rows_and_json_trees import JsonTree, rows_of
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of

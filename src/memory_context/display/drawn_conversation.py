@@ -18,8 +18,8 @@ from memory_context.display.escaped_html import (
     table,
     tag,
 )
-from memory_context.display.json_tree import CELL
 from memory_context.display.log_diff_and_numbered_lines import shortened
+from memory_context.display.rows_and_json_trees import CELL
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.text.describe.description import counted

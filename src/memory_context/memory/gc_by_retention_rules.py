@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.auditor_and_its_entries import AuditTrail
+from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.batches import slices_of
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
@@ -139,7 +139,7 @@ def delete_expired(
     tier: str | None = None,
     at: datetime | None = None,
     progress: Progress | None = None,
-    audit: AuditTrail | str | bool | None = None,
+    audit: AnyAuditTrail | None = None,
     agent_id: str | None = None,
 ) -> int:
     """Delete expired memories, by their `expires_at` or a rule, evicted ones too, and count them.

@@ -53,6 +53,10 @@ class AuditTrail(Protocol):
         ...
 
 
+AnyAuditTrail: TypeAlias = AuditTrail | str | bool
+"""An audit trail; the URL of its database; or whether the store's own database keeps one."""
+
+
 @dataclass(slots=True)
 class Auditor:
     """Writes entries to an audit trail, whose failures never stop the work. Safe under threads.

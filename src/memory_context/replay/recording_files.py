@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.formats.recording_formats import RIGHT, is_piece, recordings_in
+from memory_context.replay.formats.runs_in_a_document import RIGHT, is_piece, recordings_in
 from memory_context.replay.recording_as_messages import Recording
 
 Watch: TypeAlias = Callable[[BinaryIO], BinaryIO]

@@ -23,9 +23,7 @@ _FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
 
 def level_of(line: str) -> str:
     """Return the level of a line of a log: ``error``, ``warning``, ``debug``; empty for any other."""
-    if any(mark in line for mark in ERROR_MARKS):
-        return "error"
-    if _FAILED_REQUEST.search(line):
+    if any(mark in line for mark in ERROR_MARKS) or _FAILED_REQUEST.search(line):
         return "error"
     if any(mark in line for mark in WARNING_MARKS):
         return "warning"

@@ -11,8 +11,12 @@ from memory_context.text.words_and_names import names
 SHINGLE = 3
 # The least resemblance of two lines that say the same.
 SAME_LINE = 0.8
-_NEGATIONS = "no not never none nor without don doesn isn aren won cannot"
-NEGATIONS = frozenset(_NEGATIONS.split())
+# A contraction counts without its "'t": the words of "couldn't" are "couldn" and "t".
+_NEGATIONS = (
+    "no not never none nor without cannot ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn "
+    "weren won wouldn kein keine keinen keiner nicht nie ohne jamais ne pas sans jamás nunca sin"
+)
+_NEGATIVE_WORDS = frozenset(_NEGATIONS.split())
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
@@ -27,11 +31,7 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 
     Broder, "On the resemblance and containment of documents" (1997).
     """
-    of_three = runs(text, SHINGLE)
-    if of_three:
-        return of_three
-    words = _WORD.findall(text.lower())
-    return frozenset([tuple(words)])
+    return runs(text, SHINGLE) or frozenset([tuple(_WORD.findall(text.lower()))])
 
 
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
@@ -109,22 +109,23 @@ class _NoteLine:
         self.text = text
         self.words = word_set(text)
         self.facts = {*names(text), *_NUMBER.findall(text)}
-        self.negations = self.words & NEGATIONS
+        self.negations = self.words & _NEGATIVE_WORDS
 
     def covers(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says."""
-        if self.negations != other.negations:
-            return False
-        return other.words <= self.words and other.facts <= self.facts
+        return (
+            self.negations == other.negations
+            and other.words <= self.words
+            and other.facts <= self.facts
+        )
 
     def replaces(self, other: _NoteLine) -> bool:
         """Return whether this line says all that another one says, or the same in a newer wording."""
         if not other.words:
             return False
-        if self.covers(other):
-            return True
-        if self.facts != other.facts:
-            return False
-        if self.negations != other.negations:
-            return False
-        return resemblance(self.words, other.words) >= SAME_LINE
+        is_reworded = (
+            self.facts == other.facts
+            and self.negations == other.negations
+            and resemblance(self.words, other.words) >= SAME_LINE
+        )
+        return is_reworded or self.covers(other)

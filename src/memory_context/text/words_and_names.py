@@ -117,10 +117,8 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
             found = (match.start() for match in matches)
         if word[0].isdigit() or word[-1].isdigit():
             found = _without_longer_numbers(text, len(word), found)
-        places = list[int]()
-        for place in islice(found, MOST_OCCURRENCES):
-            places.append(place + longer[bisect_right(ends, place)])
-        if places:
+        first = islice(found, MOST_OCCURRENCES)
+        if places := [place + longer[bisect_right(ends, place)] for place in first]:
             yield word, places
 
 

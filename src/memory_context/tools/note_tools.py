@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema, field_validator
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.run_notes import note_line
+from memory_context.conversation.notes_in_prompts import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
 from memory_context.model.item import MemoryItem, is_secret

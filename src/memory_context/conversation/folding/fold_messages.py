@@ -5,7 +5,7 @@ To *fold* a text is to store it and to put a placeholder, which is a reference w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -127,7 +127,7 @@ class MessageFolder:
             return None
         if message.is_result:
             return self.policy.tool_threshold(message.source)
-        if message.role == "user" or self.folds_answers:
+        if message.is_question or self.folds_answers:
             return self.policy.threshold_for(message.source)
         # The next questions are about the model's answer, so only a very long one is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
@@ -163,14 +163,7 @@ class MessageFolder:
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
-            folded = fold(
-                text,
-                commit,
-                self.manager.counter,
-                threshold=threshold,
-                preview_tokens=self._preview_tokens(message),
-                focus=self._focus(message, before, is_late=is_late),
-            )
+            folded = self._folded(message, text, commit, before, threshold, is_late=is_late)
             if folded and not is_late:
                 folded = shown_before(folded, before, self.manager)
             if not folded:
@@ -184,14 +177,17 @@ class MessageFolder:
                 )
         return folded
 
-    def _preview_tokens(self, message: Message) -> int:
-        """Return the most tokens that a preview of a text of *message* may have."""
-        return self.policy.preview_budget(None if message.is_result else message.source)
-
-    def _focus(
-        self, message: Message, before: Sequence[Message], *, is_late: bool = False
-    ) -> PreviewFocus:
-        """Return what decides which lines a preview in *message* shows; the arguments are those of `fold_text`.
+    def _folded(
+        self,
+        message: Message,
+        text: str,
+        commit: Callable[[str], MemoryItem],
+        before: Sequence[Message],
+        threshold: int = 0,
+        *,
+        is_late: bool,
+    ) -> Folded | None:
+        """Return what `fold` makes of a text in *message*, which *commit* stores; see `fold_text`.
 
         Raises:
             StoreError: The store failed.
@@ -199,12 +195,20 @@ class MessageFolder:
         tool = None
         if message.is_result:
             tool = message.source
-        return PreviewFocus(
+        focus = PreviewFocus(
             _question(message, _arguments_of(message, before), before),
             set[str]() if is_late else self.ledger.names(before),
             by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
             earlier=earlier_outputs(tool, before, self.manager) if tool and not is_late else {},
+        )
+        return fold(
+            text,
+            commit,
+            self.manager.counter,
+            threshold=threshold,
+            preview_tokens=self.policy.preview_budget(None if tool else message.source),
+            focus=focus,
         )
 
     def with_missing_previews(
@@ -243,10 +247,10 @@ class MessageFolder:
         """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
         remark = remark_of(ref)
         shown = ref.render()
-        ranges: tuple[tuple[int, int], ...] = ()
+        ranges: Ranges = ()
         if folded:
             shown = folded.text
-            ranges = folded.preview.ranges
+            ranges = folded.ranges
         count = self.manager.counter.count
         more = count(shown) - count(remark)
         self.fail_open.stats.add(tokens_shown=max(0, more))
@@ -268,14 +272,7 @@ class MessageFolder:
         item = self.manager.memory_store.get(self.manager.scope, ref.key)
         if not item:
             return None
-        return fold(
-            item.text,
-            lambda _: item,
-            self.manager.counter,
-            threshold=0,
-            preview_tokens=self._preview_tokens(message),
-            focus=self._focus(message, before, is_late=is_late),
-        )
+        return self._folded(message, item.text, lambda _: item, before, is_late=is_late)
 
     def store(
         self,
@@ -397,7 +394,7 @@ class MessageFolder:
                 lines.setdefault(ref.key, ())
             if place in folds:
                 key = folds[place].item.memory_key
-                lines[key] = folds[place].preview.ranges
+                lines[key] = folds[place].ranges
                 trusted.append(key)
             else:
                 trusted += self._trusted_in(message, text)

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
-from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, excerpt
 from memory_context.text.lines import as_on_terminal
 from memory_context.text.query.preview_of_table_columns import table_line
+from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """What stands in the prompt for a stored text.
 
     Attributes:
         text: The reference and the preview.
         item: The stored memory.
-        preview: The lines that the preview shows.
+        ranges: The lines that the preview shows.
         tokens: The number of tokens in `text`.
     """
 
     text: str
     item: MemoryItem
-    preview: Excerpt
+    ranges: Ranges
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewFocus:
+class PreviewFocus(NamedTuple):
     """What decides which lines of a text its preview shows.
 
     Attributes:
@@ -49,7 +48,7 @@ class PreviewFocus:
     known: AbstractSet[str] = frozenset()
     by_person: bool = False
     as_table: bool = False
-    earlier: Mapping[str, str] = field(default_factory=dict[str, str])
+    earlier: Mapping[str, str] = {}
 
 
 # The part of the preview that may show what has changed since a nearly equal text. The rest shows the text as a whole.
@@ -110,4 +109,4 @@ def fold(
     # What a line of a progress bar was overwritten with before is not in sight.
     if on_terminal == item.text:
         ranges += preview.ranges
-    return Folded(shown, item, Excerpt(preview.text, ranges), tokens)
+    return Folded(shown, item, ranges, tokens)

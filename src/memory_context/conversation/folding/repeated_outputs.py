@@ -10,7 +10,6 @@ from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
-from memory_context.text.excerpt.excerpt import NOTHING_SHOWN
 
 # A new output is compared with this many of the same tool's newest outputs.
 COMPARED = 2
@@ -27,7 +26,7 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
     tokens = manager.counter.count(text)
     if tokens >= folded.tokens:
         return folded
-    return Folded(text, folded.item, NOTHING_SHOWN, tokens)
+    return Folded(text, folded.item, (), tokens)
 
 
 def is_shown(key: str, before: Iterable[Message]) -> bool:

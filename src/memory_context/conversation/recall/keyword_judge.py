@@ -26,8 +26,8 @@ from memory_context.text.relevance.question_terms import (
 from memory_context.text.relevance.reasons_for_records import Expansion, listed
 from memory_context.text.relevance.searched_candidates import SearchedCandidates
 from memory_context.text.relevance.term_occurrences import (
+    FoundTerms,
     found_as_meant,
-    found_in,
     wanted_lexemes,
 )
 from memory_context.text.words_and_names import is_name, terms, weight
@@ -114,11 +114,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     found = found_as_meant(asked, hits, in_others, texts)
     records, is_clear = list[Expansion](), True
     if named_before:
-        with_names = found_in([*found.terms, *named_before], hits, in_others, texts)
+        with_names = FoundTerms([*found.terms, *named_before], hits, in_others, texts)
         records = records_of_names(message, with_names, len(found.terms))
     if not records:
         records, is_clear = relevant(message, found)
-    in_turns = found_in(asked, hits, in_conversations, texts)
+    in_turns = FoundTerms(asked, hits, in_conversations, texts)
     turns = relevant_turns(message, in_turns, only_said=bool(records))
     return (*records, *turns), is_clear and not turns
 

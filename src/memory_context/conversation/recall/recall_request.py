@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
@@ -70,7 +69,7 @@ def newest_question(
     waiting = next((one for one in messages[:seen] if one.id == undecided), None)
     if waiting is not None or not results:
         return waiting
-    return next((one for one in reversed(messages[seen:]) if one.role == "tool"), None)
+    return next((one for one in reversed(messages[seen:]) if one.is_result), None)
 
 
 def recall_request(question: Message, messages: Sequence[Message], seen: int = 0) -> RecallRequest:
@@ -87,7 +86,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
     # What persons asked before, and the user's layer at the beginning, mention things without telling what is in them.
     not_by_persons = [one for one in before if not (one.is_typed or one.is_a("layer"))]
     told = [text for message in not_by_persons for text in message.billed()]
-    answers = (one.text for one in reversed(before) if one.role == "assistant" and one.text)
+    answers = (one.text for one in reversed(before) if one.is_reply and one.text)
     text = "\n".join(map(_asked_by, asking))
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
     left_out = mentioned | _earlier_answers(_asked_by(question), before)
@@ -123,7 +122,7 @@ def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
         keys += message.known.named
         if message.is_a("compaction"):
             keys += message.known.lines
-        elif message.role == "tool":
+        elif message.is_result:
             keys += message.keys_of_outputs
     return {key: place for place, key in enumerate(keys)}
 
@@ -164,19 +163,15 @@ def _earlier_answers(text: str, before: Sequence[Message]) -> set[str]:
     for message in before:
         if message.is_question:
             answered.append((message, set()))
-        elif message.role == "tool" and answered:
+        elif message.is_result and answered:
             answered[-1][1].update(message.known.lines)
     keys = set[str]()
     for question, references in answered:
-        if references and _asks_only_for(_asked_by(question), wanted):
+        asked = _asked_by(question)
+        # The first test costs a tenth of the second, and nearly every message fails it.
+        if references and held_by(asked, wanted) == wanted == _lexemes(asked):
             keys |= references
     return keys
-
-
-def _asks_only_for(text: str, wanted: AbstractSet[str]) -> bool:
-    """Return whether a message asks with all of these lexemes and with nothing else."""
-    # The first test costs a tenth of the second, and nearly every message fails it.
-    return held_by(text, wanted) == wanted and _lexemes(text) == wanted
 
 
 def _lexemes(text: str) -> set[str]:
@@ -199,6 +194,6 @@ def _last_turns(before: Sequence[Message]) -> str:
     for message in before[starts[-turns:][0] :]:
         said = " ".join(_without_previews(message).split())[:SAID_CHARACTERS]
         if said and not message.is_ours:
-            speaker = message.role if message.role == "assistant" else message.source
+            speaker = message.role if message.is_reply else message.source
             lines.append(f"{speaker}: {said}")
     return "\n".join(lines)[-TURN_CHARACTERS:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -32,8 +33,7 @@ FOUND_TOKENS = 600
 LEAST_BUDGET = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(NamedTuple):
     """What is recalled for one message.
 
     Attributes:
@@ -47,17 +47,8 @@ class Recall:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundElsewhere:
-    """One of the user's other memories that answers the message.
-
-    Attributes:
-        item: The memory.
-        expansion: The part of it to show.
-    """
-
-    item: MemoryItem
-    expansion: Expansion
+FoundElsewhere: TypeAlias = tuple[MemoryItem, Expansion]
+"""One of the user's other memories that answers the message, and the part of it to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +79,12 @@ class RecalledText:
         expansions += verdict.expand
         items |= {one.item.memory_key: one.item for one in question.candidates}
         others = list[FoundElsewhere]()
-        for one in found:
-            if is_conversation(one.item.text) and not self.elsewhere(one.item, request):
-                items[one.item.memory_key] = one.item
-                expansions.append(one.expansion)
+        for item, expansion in found:
+            if is_conversation(item.text) and not self.elsewhere(item, request):
+                items[item.memory_key] = item
+                expansions.append(expansion)
             else:
-                others.append(one)
+                others.append((item, expansion))
         count = self.manager.counter.count
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
         tokens_left = self.budget - count("\n".join(frame))
@@ -180,7 +171,7 @@ class RecalledText:
         count = self.manager.counter.count
         listed, ranges = list[str](), dict[str, Ranges]()
         shown = set[str]()
-        for item, expansion in ((one.item, one.expansion) for one in found):
+        for item, expansion in found:
             line, lines = self._ref(item, request), Excerpt("")
             if not is_secret(item):
                 part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))

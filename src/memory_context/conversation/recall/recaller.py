@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress
+from functools import partial
+from itertools import chain
 
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -41,7 +42,7 @@ from memory_context.text.relevance.searched_candidates import (
     RecallCandidate,
     SearchedCandidates,
 )
-from memory_context.text.relevance.term_occurrences import found_in, wanted_lexemes
+from memory_context.text.relevance.term_occurrences import FoundTerms, wanted_lexemes
 from memory_context.text.words_and_names import terms
 
 OFFERED = 30
@@ -80,16 +81,11 @@ class Recaller:
 
     async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
         """Return what the judge opens or finds, with what a person has named; keep the decision in the log."""
-        if self.manager.redactor:
-            cleared = await off_loop(self.fail_open.run_without_store, self._cleared, request)
-            if cleared is None:
-                return None
-            request = cleared
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
         started = time.perf_counter()
-        opened, question = gathered
+        request, opened, question = gathered
         undecided = bool(question.candidates or question.has_memories)
         judge, verdict = "nobody", Verdict()
         if undecided:
@@ -109,17 +105,15 @@ class Recaller:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
-    def _cleared(self, request: RecallRequest) -> RecallRequest:
-        """Return *request* without the secrets in its message and in the answer before it.
+    def _gather(self, request: RecallRequest) -> tuple[RecallRequest, list[MemoryItem], Question]:
+        """Return the memories that a person has named, which are opened without a judge, and the question for the judge.
 
-        No stored text holds them, and a judge quotes words of the message, of which a secret may be one: by itself, without
-        the name before it, it would not be recognised in the record of the decision.
+        The request comes first, without the secrets in its message and in the answer before it. No stored text holds them,
+        and a judge quotes words of the message, of which a secret may be one: by itself, without the name before it, it
+        would not be recognised in the record of the decision.
         """
         message, answer = map(self.manager.without_secrets, (request.message, request.answer))
-        return replace(request, message=message, answer=answer)
-
-    def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
-        """Return the memories that a person has named, which are opened without a judge, and the question for the judge."""
+        request = replace(request, message=message, answer=answer)
         store, scope = self.manager.memory_store, self.manager.offered
         opened = [
             item
@@ -157,7 +151,7 @@ class Recaller:
         if self.bounded_judge.sees_beyond_keywords:
             texts = SearchedCandidates(candidates, request.in_sight)
             chunks = [chunk for chunk in term_hits.places if chunk.memory_key in texts]
-            lines = best_lines(found_in(asked, term_hits, chunks, texts))
+            lines = best_lines(FoundTerms(asked, term_hits, chunks, texts))
             candidates = [
                 replace(one, best_line=self.shown.redacted(lines.get(one.item.memory_key, "")))
                 for one in candidates
@@ -166,7 +160,7 @@ class Recaller:
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
-        return opened, Question(
+        question = Question(
             request.message,
             request.turns,
             tuple(candidates),
@@ -176,6 +170,7 @@ class Recaller:
             request.is_told,
             request.answer,
         )
+        return request, opened, question
 
     def _find(
         self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
@@ -199,7 +194,7 @@ class Recaller:
                 others.append(hit)
         if not query:
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
-            return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
+            return [(item, Expansion(item.memory_key)) for item in others[:FOUND]]
         # The query is then what is left of the message without a phrase such as "as last time".
         refers_to_earlier = query != request.message
         if refers_to_earlier:
@@ -207,7 +202,7 @@ class Recaller:
         found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
         if not found and refers_to_earlier:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
-        meant = {one.item.memory_key for one in found}
+        meant = {item.memory_key for item, _ in found}
         # If the query has a name, an output that holds it has been found above.
         asked = asked_terms(query)
         may_be_output = not meant and not any(term.is_name for term in asked)
@@ -219,7 +214,7 @@ class Recaller:
             is_new = hit.memory_key not in meant
             # A part of a name is another name: "Nora" of "Nora99".
             if may_answer and holds_half and is_new and holds_a_name(asked, text):
-                found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
+                found.append((hit, Expansion(hit.memory_key)))
         return found[:FOUND]
 
     def _meant(
@@ -238,14 +233,12 @@ class Recaller:
         for expansion in expansions:
             item, records = items[expansion.key], expansion.records
             if is_conversation(item.text) and self.shown.elsewhere(item, request):
-                turns = [item.text[turn.start : turn.stop] for turn in records]
-                met = [
-                    meets_from_elsewhere(message, asked, turn, only_stated=kept_only)
-                    for turn in turns
-                ]
-                records = tuple(compress(records, met))
+                meets = partial(meets_from_elsewhere, message, asked, only_stated=kept_only)
+                records = tuple(
+                    turn for turn in records if meets(item.text[turn.start : turn.stop])
+                )
             if records:
-                found.append(FoundElsewhere(item, replace(expansion, records=records)))
+                found.append((item, replace(expansion, records=records)))
         return found
 
     def _keep_decision(
@@ -258,7 +251,7 @@ class Recaller:
         seconds: float,
     ) -> None:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
-        searched = dict.fromkeys(one.item.memory_key for one in found)
+        searched = dict.fromkeys(item.memory_key for item, _ in found)
         found_keys = tuple(key for key in searched if key in shown)
         opened = tuple(key for key in shown if key not in found_keys)
         decision = Decision(

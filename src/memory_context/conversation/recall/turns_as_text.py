@@ -119,9 +119,7 @@ def _first_line(text: str, turn: Record) -> int:
 
 def _if_short(given: str) -> str:
     """Return a result or arguments if they are short; else the sign for a gap."""
-    if len(given) > SHORT_CHARACTERS:
-        return GAP
-    return given
+    return GAP if len(given) > SHORT_CHARACTERS else given
 
 
 def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Excerpt:

@@ -194,9 +194,9 @@ def _with_short_follow_up(text: str, turn: Record) -> Record:
     begin = turn.stop + 1
     if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
         return turn
-    end = text.find("\n", begin)
-    asked = spoken(text[begin : end if end >= 0 else len(text)])
-    following = turn_at(text, begin, line_end(text, begin))
+    end = line_end(text, begin)
+    asked = spoken(text[begin:end])
+    following = turn_at(text, begin, end)
     is_brief = _said_length(text, following) <= FOLLOW_UP_CHARACTERS
     if is_brief and len(asked.split()) <= FOLLOW_UP_WORDS:
         return Record(turn.start, following.stop)
@@ -252,7 +252,9 @@ class _Turns:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [match.start() for match in _TURN_BEGINS.finditer(text)]
+        begins = [match.start() for match in _TURN_BEGINS.finditer(text)]
+        # What stands before the first turn counts as one, and the last one ends with the text.
+        self._starts = [0, *begins, len(text) + 1]
         self._said = dict[int, int]()
 
     def turn_of(self, line_start: int, line_stop: int) -> Record:
@@ -261,8 +263,8 @@ class _Turns:
         If the turn is long, it is the line alone if that is a tool's result, or if what was said is too long as well.
         """
         number = bisect_right(self._starts, line_start)
-        start = self._starts[number - 1] if number else 0
-        stop = self._starts[number] - 1 if number < len(self._starts) else len(self._text)
+        start = self._starts[number - 1]
+        stop = self._starts[number] - 1
         turn, length = Record(start, stop), stop - start
         if length > LONGEST_TURN and not self._text.startswith(TOOL_RESULT, line_start):
             if start not in self._said:

@@ -122,11 +122,9 @@ class PassingPolicy:
 
 
 def _check_names(setting: str, names: object) -> None:
-    listed: Collection[object] = [None]
-    if isinstance(names, Collection) and not isinstance(names, str):
-        listed = cast("Collection[object]", names)
-    are_names = all(isinstance(name, str) for name in listed)
-    if not are_names:
+    are_listed = isinstance(names, Collection) and not isinstance(names, str)
+    listed = cast("Collection[object]", names)
+    if not are_listed or not all(isinstance(name, str) for name in listed):
         raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 

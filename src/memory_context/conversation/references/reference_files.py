@@ -18,7 +18,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
+from memory_context.model.item import TEXT, MemoryItem, encoded
 from memory_context.model.reference import referenced_keys, with_references_as
 from memory_context.runtime.files_replaced_when_complete import replace_in
 
@@ -94,8 +94,6 @@ def file_name(item: MemoryItem) -> str:
     ending = mimetypes.guess_extension(item.media_type) or ".bin"
     if item.media_type == TEXT:
         ending = ".json" if item.text.startswith(("{", "[")) else ".txt"
-    if item.media_type == JSON:
-        ending = ".json"
     stem = item.memory_key[:LONGEST_STEM]
     return stem if stem.endswith(ending) else f"{stem}{ending}"
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.stores.sql import blind_index_key as index_key
+from memory_context.stores.sql import index_key_of_encrypted_databases as index_key
 from memory_context.stores.sql.insert_overwrite_or_reuse import rewrite
 from memory_context.stores.sql.row_encoding import RECORDS, format_of, records
 from memory_context.stores.sql.schema import memories, this_memory

@@ -20,7 +20,7 @@ from memory_context.model.item import (
     is_storable,
 )
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.blind_index_key import keyed_hash
+from memory_context.stores.sql.index_key_of_encrypted_databases import keyed_hash
 from memory_context.stores.sql.schema import access, belongs, deletions, memories
 
 # Fields that are not columns of `memories`, or that are stored in more than one column.

@@ -180,7 +180,7 @@ pending = sa.Table(
 )
 
 # Facts about the database itself: the version of the analyzer that the index was built with, the
-# tables of vectors (`vector_index`), and the key of a blind index (`blind_index_key`).
+# tables of vectors (`vector_index`), and the key of a blind index (`index_key_of_encrypted_databases`).
 settings = sa.Table(
     "agent_memory_settings",
     metadata,

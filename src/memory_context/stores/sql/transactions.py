@@ -24,9 +24,9 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql import engine_setup, file_watch, migrate, silent_servers, urls
-from memory_context.stores.sql.blind_index_key import held_key
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
+from memory_context.stores.sql.index_key_of_encrypted_databases import held_key
 from memory_context.stores.sql.prepared_statements import (
     Prepared,
     Values,

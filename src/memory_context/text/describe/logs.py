@@ -28,7 +28,7 @@ _PREFIX = re.compile(
     rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
 _BELOW_STAMPED = (" ", "\t", "Traceback", "Caused by")
-_FAILURE_MARKS = (*ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
+FAILURE_MARKS = (*ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
 
 
 def describe_log(sample: Sample) -> Description | None:
@@ -52,44 +52,25 @@ def describe_log(sample: Sample) -> Description | None:
         if any(map(named_columns, heads)):
             return None
     facts = f"log, {counted(sample.line_count, 'line')}"
-    errors = _count_lines(sample.text, ERROR_MARKS)
-    warnings = _count_lines(sample.text, WARNING_MARKS)
+    errors, first_error = lines_with(sample.text, ERROR_MARKS)
+    warnings, _ = lines_with(sample.text, WARNING_MARKS)
     telling = lines[0]
     if errors:
         facts += f", {counted(errors, 'error')}"
-        telling = _first_line_with(sample.text, ERROR_MARKS)
         traceback = find_traceback(sample)
-        if traceback:
-            telling = traceback.facts
+        telling = traceback.facts if traceback else first_error
     elif warnings:
         facts += f", {counted(warnings, 'warning')}"
     message = _PREFIX.sub("", telling.strip())
     return Description(Kind.LOG, facts, (message or telling,))
 
 
-def failures_in(text: str) -> tuple[int, str]:
-    """Return how many lines of *text* report a failure, and the first of them."""
-    failures = _count_lines(text, _FAILURE_MARKS)
-    if not failures:
-        return 0, ""
-    return failures, _first_line_with(text, _FAILURE_MARKS)
-
-
-def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
-    """Return the first line that has one of `marks`, at least one of which must be in the text."""
-    places = [text.find(mark) for mark in marks]
-    first = min(place for place in places if place >= 0)
-    start = line_start(text, first)
-    line, _, _ = text[start : start + LONGEST_LINE].partition("\n")
-    return line
-
-
-def _count_lines(text: str, marks: tuple[str, ...]) -> int:
-    """Return how many lines have one of `marks`; only the marks that occur are searched for."""
+def lines_with(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
+    """Return how many lines have one of `marks`, and the first of them; only the marks that occur are searched for."""
     occurring = [re.escape(mark) for mark in marks if mark in text]
     if not occurring:
-        return 0
-    any_mark = "|".join(occurring)
+        return 0, ""
     # To the end of the line, so that each line counts once.
-    lines = re.finditer(f"(?:{any_mark})[^\n]*", text)
-    return sum(1 for _ in lines)
+    places = [match.start() for match in re.finditer(f"(?:{'|'.join(occurring)})[^\n]*", text)]
+    start = line_start(text, places[0])
+    return len(places), text[start : start + LONGEST_LINE].partition("\n")[0]

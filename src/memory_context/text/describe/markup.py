@@ -45,9 +45,7 @@ def describe_markup(sample: Sample) -> Description | None:
 def describe_markdown(sample: Sample) -> Description | None:
     """Describe Markdown by its headings."""
     headings = _HEADING.findall(sample.head)
-    if not headings:
-        return None
-    if 20 * len(headings) < len(sample.lines):
+    if not headings or 20 * len(headings) < len(sample.lines):
         return None
     facts = f"Markdown, {counted(sample.line_count, 'line')}"
     return Description(Kind.MARKUP, facts, unique_names(headings))

@@ -6,7 +6,7 @@ import re
 
 from memory_context.model.media import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted
-from memory_context.text.describe.logs import failures_in
+from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.lines import line_start
@@ -44,9 +44,7 @@ def describe_encoded(sample: Sample) -> Description | None:
 
 def describe_error(sample: Sample) -> Description | None:
     """Describe a short text whose first line reports an error."""
-    if sample.line_count > LONGEST_ERROR:
-        return None
-    if not _ERROR.match(sample.first_line):
+    if sample.line_count > LONGEST_ERROR or not _ERROR.match(sample.first_line):
         return None
     return Description(Kind.ERROR, "error message", (sample.first_line,))
 
@@ -68,7 +66,7 @@ def describe_plain(sample: Sample) -> Description:
         if len(errors) < len(messages):
             facts += f", {counted(len(messages) - len(errors), 'warning')}"
         return Description(Kind.TEXT, facts, ((errors[0]["place"] or "") + errors[0]["message"],))
-    failures, first = failures_in(sample.text)
+    failures, first = lines_with(sample.text, FAILURE_MARKS)
     if 0 < failures <= FAILING_PART * sample.line_count:
         facts += f", {counted(failures, 'failure')}"
         return Description(Kind.TEXT, facts, (first.strip(),))

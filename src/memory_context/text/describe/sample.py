@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import islice
 
 from memory_context.text.python_literals import start_of_value
 
@@ -56,9 +55,7 @@ class Sample:
 def path_in(arguments: str | None) -> str:
     """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
     path = _PATH_ARGUMENT.search(arguments or "")
-    if path:
-        return path[1]
-    return ""
+    return path[1] if path else ""
 
 
 def sample_of(text: str, path: str) -> Sample:
@@ -69,13 +66,8 @@ def sample_of(text: str, path: str) -> Sample:
         text = _ANSI.sub("", text)
     text = text.replace("\r\n", "\n")
     head = text[:HEAD]
-    tail = text[-TAIL:]
-    lines = list[str]()
-    for line in islice(head.split("\n", LINES), LINES):
-        beginning = line[:LONGEST_LINE]
-        if beginning.strip():
-            lines.append(beginning)
-    return Sample(text, head, tail, lines, path)
+    first_lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
+    return Sample(text, head, text[-TAIL:], list(filter(str.strip, first_lines)), path)
 
 
 def count_lines_starting(text: str, beginning: str) -> int:
@@ -86,9 +78,7 @@ def count_lines_starting(text: str, beginning: str) -> int:
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
     matches = list(filter(None, map(pattern.match, lines)))
-    if len(matches) >= share * len(lines):
-        return matches
-    return []
+    return matches if len(matches) >= share * len(lines) else []
 
 
 def behind_lead(text: str) -> str:
@@ -99,6 +89,4 @@ def behind_lead(text: str) -> str:
     if value := start_of_value(text):
         return text[value:]
     lead = _LEAD.match(text)
-    if lead:
-        return text[lead.end() :]
-    return ""
+    return text[lead.end() :] if lead else ""

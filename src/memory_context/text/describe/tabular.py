@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Callable
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
@@ -27,47 +27,41 @@ _FIELD = re.compile(
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
-    found = _ruled(sample) or _separated(sample) or _in_columns(sample)
+    text = sample.text
+    found = (
+        _described(_named_table, text, "table")
+        or _described(separated_table, text)
+        or _described(certain_columns, text, "table")
+    )
     # Looked at last, because the whole text is searched for it.
-    if found is None or not is_no_single_table(sample.text):
+    if found is None or not is_no_single_table(text):
         return found
-    tables = joined_tables(sample.text)
-    return _described(tables, tables.name.removeprefix("the ")) if tables else None
+    return _described(joined_tables, text)
 
 
-def _ruled(sample: Sample) -> Description | None:
-    """Describe a table with a rule above or below its header, in the first lines of a text."""
-    table = None
-    with suppress(InvalidSelectionError):  # it has more columns than a query may have
-        table = ruled_table(sample.text)
-    if table is None or all(map(is_number, table.columns)):
-        return None
-    return _described(table, "table")
+def _named_table(text: str) -> TextTable | None:
+    """Return the table with a rule above or below its header, which is not of numbers, in the first lines of a text."""
+    table = ruled_table(text)
+    return None if table and all(map(is_number, table.columns)) else table
 
 
-def _separated(sample: Sample) -> Description | None:
-    """Describe lines that have the same number of tabs, commas, semicolons or bars as the first."""
-    table = None
-    with suppress(InvalidSelectionError):
-        table = separated_table(sample.text)
-    if table is None:
-        return None
-    notation = table.name.removeprefix("the ")
-    return _described(table, notation)
+def _described(
+    read: Callable[[str], TextTable | None], text: str, notation: str = ""
+) -> Description | None:
+    """Describe the table that *read* finds in a text, by its size and its columns.
 
-
-def _in_columns(sample: Sample) -> Description | None:
-    """Describe columns below a line of names, as commands print them."""
-    table = certain_columns(sample.text)
-    return _described(table, "table") if table else None
-
-
-def _described(table: TextTable, notation: str) -> Description | None:
-    """Describe a table by its size and its columns."""
+    It is called by its *notation*, or else as queries call it.
+    """
     try:
+        table = read(text)
+        if table is None:
+            return None
         count = sum(1 for _ in table.rows())
-    except InvalidSelectionError:  # a row cannot be read
+    except (
+        InvalidSelectionError
+    ):  # it has more columns than a query may have, or a row cannot be read
         return None
+    notation = notation or table.name.removeprefix("the ")
     names = unique_names(name.strip().strip("\"'*`") for name in _named(table))
     rows = counted(count, "row")
     columns = counted(len(table.columns), "column")

@@ -36,11 +36,7 @@ def describe_test_run(sample: Sample) -> Description | None:
         counts = _counts_in(re.finditer(summary, sample.tail, re.MULTILINE))
         if not counts:
             continue
-        parts = list[str]()
-        for word in _ORDER:
-            count = counts[word]
-            if count > 0:
-                parts.append(f"{count:,} {word}")
+        parts = [f"{counts[word]:,} {word}" for word in _ORDER if counts[word] > 0]
         outcome = ", ".join(parts) or "no tests ran"
         end = sample.text[-COUNTED_AT_MOST:]
         failed = re.findall(failing, end, re.MULTILINE)

@@ -58,9 +58,7 @@ def find_traceback(sample: Sample) -> Description | None:
         frames = [one for one in all_frames if error and one.start() > error.end()] or all_frames
     else:
         return None
-    if error is None:
-        return None
-    if start < 0 and not frames:
+    if error is None or (start < 0 and not frames):
         return None
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
     location = ""

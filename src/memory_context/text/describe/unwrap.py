@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_context.text.json_documents import wrapped
 from memory_context.text.python_literals import (
@@ -27,8 +26,7 @@ _REPR_TEXT = re.compile(
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]{0,20}[ \t]*\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Unwrapped:
+class Unwrapped(NamedTuple):
     """The text inside a wrapping, and whether it was cut off."""
 
     text: str

@@ -32,9 +32,7 @@ def changed_lines(text: str, earlier: Mapping[str, str], budget: float, cost: Co
         cost: Counts what a text costs, in tokens or characters.
     """
     lines = text.splitlines()
-    if len(lines) < FEWEST_LINES:
-        return NOTHING_SHOWN
-    if len(text) > MOST_CHARACTERS:
+    if len(lines) < FEWEST_LINES or len(text) > MOST_CHARACTERS:
         return NOTHING_SHOWN
     for key, before in earlier.items():
         changes = _changes(lines, key, before.splitlines())

@@ -7,7 +7,6 @@ Previews, recalled text and partial reads all use the function `excerpt`, each w
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -134,7 +133,6 @@ def excerpt(
         if not ranking.fills:
             in_order = range(len(found.segments))
             return with_more(found, best, in_order, ranking.opening * budget, cost)
-        scores = score(found, question, replace(ranking, share=0), known)
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)
@@ -188,14 +186,13 @@ def _segments_of(
     records: Iterable[Record], found: Segmentation, budget: int, cost: Cost
 ) -> list[int]:
     """Return the segments of the *records* that fit the budget, each with its heads, best record first."""
-    starts = [segment.start for segment in found.segments]
     chosen = list[int]()
     for record in records:
         wanted = list[int]()
         for start, stop in record.spans:
-            first = max(0, bisect_right(starts, start) - 1)
-            behind = bisect_left(starts, stop)
-            wanted += [index for index in range(first, behind) if found.segments[index].end > start]
+            for index, segment in enumerate(found.segments):
+                if segment.start < stop and start < segment.end:
+                    wanted.append(index)
         more = with_more(found, chosen, wanted, budget, cost)
         if set(wanted).issubset(more):
             chosen = more
@@ -251,9 +248,9 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
         # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
         key = (segment.container, 0 if segment.container else place)
         shown.setdefault(key, []).append(segment)
-    records = list[str]()
-    for (container, _), run in shown.items():
-        records.append(_record(text, found.containers[container], run))
+    records = [
+        _record(text, found.containers[container], run) for (container, _), run in shown.items()
+    ]
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 

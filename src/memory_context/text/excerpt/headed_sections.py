@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
@@ -46,8 +46,7 @@ _FAULT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The lines under a heading.
 
     Attributes:
@@ -64,8 +63,7 @@ class Section:
     is_of_diff: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
+class _Heading(NamedTuple):
     place: int
     kind: str
     rank: int

@@ -31,17 +31,15 @@ def hotspots(text: str, question: str) -> list[Span]:
         blocks_of[word] = {place // BLOCK for place in places}
     scores = defaultdict[int, float](float)
     for word in words:
-        blocks = blocks_of.get(word, set())
+        blocks = blocks_of.get(word, ())
         for block in blocks:
             rarity = math.log(1 + MOST_OCCURRENCES / len(blocks))
             scores[block] += weight(word) * rarity
     best_first = sorted(scores, key=lambda block: (-scores[block], block))
     faulty = places_of_faults(blocks_of)
     chosen = best_first[:BEST_BLOCKS] + faulty[:FAULTY_BLOCKS] + faulty[-FAULTY_BLOCKS:]
-    starts = [block * BLOCK for block in chosen]
-    spans = [(start, start + BLOCK) for start in starts]
-    length = len(text)
-    ends = [(0, HEAD), (length - TAIL, length)]
+    spans = [(block * BLOCK, block * BLOCK + BLOCK) for block in chosen]
+    ends = [(0, HEAD), (len(text) - TAIL, len(text))]
     return joined(_whole_lines(text, start, end) for start, end in ends + spans)
 
 

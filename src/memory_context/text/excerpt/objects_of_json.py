@@ -23,36 +23,28 @@ BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
 
 def short_objects(text: str, start: int, end: int) -> list[Span]:
     """Return the objects of at most 1,200 characters in ``text[start:end]`` that are not in another such object."""
-    found = list[Span]()
-    opened = list[int]()
     # `start` may be inside a string; an object's beginning is not.
     first = OBJECT_START.search(text, start, end)
     if first is None:
         return []
-    for token in STRING_OR_BRACKET.finditer(text, first.start(), end):
+    found = list[Span]()
+    closed, _ = containers_in(text, first.start(), end)
+    for begin, stop in closed:
+        if text[stop - 1] == "}" and stop - begin <= LONGEST_RECORD:
+            # Those in it were found before it.
+            while found and found[-1][0] > begin:
+                found.pop()
+            found.append((begin, stop))
+    return found
+
+
+def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int]]:
+    """Return the objects and lists in ``text[begin:end]``, inner ones first; and where those begin that do not end there."""
+    closed, opened = list[Span](), list[int]()
+    for token in STRING_OR_BRACKET.finditer(text, begin, end):
         mark = token.group()
         if mark in ("{", "["):
             opened.append(token.start())
         elif mark in ("}", "]") and opened:
-            begin = opened.pop()
-            stop = token.end()
-            if mark == "}" and stop - begin <= LONGEST_RECORD:
-                # Those in it were found before it.
-                while found and found[-1][0] > begin:
-                    found.pop()
-                found.append((begin, stop))
-    return found
-
-
-def closed_after(text: str, begin: int) -> int | None:
-    """Return where the container that begins at `begin` ends; None if it is longer than 1,200 characters."""
-    depth = 0
-    for token in STRING_OR_BRACKET.finditer(text, begin, begin + LONGEST_RECORD):
-        mark = token.group()
-        if mark in ("{", "["):
-            depth += 1
-        elif mark in ("}", "]"):
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return None
+            closed.append((opened.pop(), token.end()))
+    return closed, opened

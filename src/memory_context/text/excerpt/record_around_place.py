@@ -15,7 +15,7 @@ from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
-    closed_after,
+    containers_in,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
@@ -100,13 +100,15 @@ def record_at(text: str, start: int, stop: int) -> Record:
         turn = turn_at(text, begin, end)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
-    line = (begin, end)
-    part = _part_of_long_line(line, (start, stop))
+    part: Span | None = None
+    if end - begin > LONG_LINE:
+        around = LONG_LINE // 2
+        part = max(begin, start - around), min(end, stop + around)
     section = section_at(text, begin)
     if section is not None and section.is_of_diff:
         shown = part or section.span
         return Record(*shown, section.heads, comes_again=True)
-    record = _document_at(text, begin, end) or _object_or_row_at(text, line, start, part)
+    record = _document_at(text, begin, end) or _object_or_row_at(text, begin, end, start, part)
     if record is not None:
         return record
     if section is not None and section.is_record:
@@ -136,15 +138,14 @@ def _with_answer(text: str, record: Record) -> Record:
     return replace(record, stop=max(stop, record.stop))
 
 
-def _object_or_row_at(text: str, line: Span, place: int, part: Span | None) -> Record | None:
+def _object_or_row_at(
+    text: str, begin: int, end: int, place: int, part: Span | None
+) -> Record | None:
     """Return the object around a place, or the row that its line is; of a long line without objects the *part* near it."""
-    begin, end = line
     beginning = text[begin : begin + 40].lstrip()
     may_be_in_object = beginning.startswith(("{", "[", '"', "}", "]"))
-    if part or may_be_in_object:
-        record = _object_at(text, place)
-        if record is not None:
-            return record
+    if (part or may_be_in_object) and (record := _object_at(text, place)):
+        return record
     if part is not None:
         return Record(*part)
     return row_at(text, begin, end)
@@ -172,16 +173,6 @@ def _document_at(text: str, begin: int, end: int) -> Record | None:
     return None
 
 
-def _part_of_long_line(line: Span, place: Span) -> Span | None:
-    """Return the part of a long line near a place, 300 characters on either side; None for a shorter line."""
-    begin, end = line
-    if end - begin <= LONG_LINE:
-        return None
-    start, stop = place
-    around = LONG_LINE // 2
-    return max(begin, start - around), min(end, stop + around)
-
-
 def row_at(text: str, start: int, stop: int) -> Record | None:
     """Return the line ``text[start:stop]`` as a table row with its header; None if it is not a row."""
     names = names_above(text, start)
@@ -196,11 +187,9 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     """Return the line as a row of columns; None if neither the line below nor the one above has as many cells."""
     cells = _count_cells(text, start, stop)
-    if cells < LEAST_CELLS:
-        return None
     # Either of the two is enough: below the last row may be a footer, above the first one a rule.
-    adjacent = [_count_cells(text, *line) for line in _adjacent_lines(text, start, stop)]
-    if cells not in adjacent:
+    adjacent = (_count_cells(text, *line) for line in _adjacent_lines(text, start, stop))
+    if cells < LEAST_CELLS or cells not in adjacent:
         return None
     # Where names are not certain, the first line with as many cells may be one of names, unless it has digits.
     first_lines = islice(line_spans(text, 0, start - 1), HEADER_LINES)
@@ -250,7 +239,8 @@ def _object_at(text: str, start: int) -> Record | None:
     record: Span | None = None
     while opened:
         begin = opened[-1]
-        end = closed_after(text, begin)
+        closed, _ = containers_in(text, begin, begin + LONGEST_RECORD)
+        end = dict(closed).get(begin)
         if end is None:
             break
         opened.pop()
@@ -259,13 +249,8 @@ def _object_at(text: str, start: int) -> Record | None:
             record = (begin, end)
     if record is None:
         return None
-    heads = list[Span]()
-    for place in opened:
-        if text[place] == "{":
-            _, head_end = _head_of(text, place)
-            if head_end <= record[0]:
-                heads.append((place, head_end))
-    return Record(*record, heads)
+    heads = [(place, _end_of_head(text, place)) for place in opened if text[place] == "{"]
+    return Record(*record, [head for head in heads if head[1] <= record[0]])
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:
@@ -278,23 +263,17 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
         begin = stop
         if newline >= 0:
             begin = newline
-    opened = list[int]()
-    for token in STRING_OR_BRACKET.finditer(text, begin, place):
-        mark = token.group()
-        if mark in ("{", "["):
-            opened.append(token.start())
-        elif mark in ("}", "]") and opened:
-            opened.pop()
+    _, opened = containers_in(text, begin, place)
     return opened
 
 
-def _head_of(text: str, begin: int) -> Span:
-    """Return the span of an object's beginning, up to the first container in it, 160 characters at most."""
+def _end_of_head(text: str, begin: int) -> int:
+    """Return the end of an object's beginning: the first container in it, or 160 characters."""
     stop = begin + LONG_HEAD
     for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
         if token.group() in ("{", "["):
-            return begin, token.end()
-    return begin, stop
+            return token.end()
+    return stop
 
 
 def _block_at(text: str, first: int, last: int) -> Record:
@@ -360,8 +339,5 @@ def _begins_alike(text: str, start: int, stop: int) -> bool:
     word = _FIRST_WORD.match(text, start, stop)
     if word is None:
         return False
-    for begin, end in _adjacent_lines(text, start, stop):
-        other = _FIRST_WORD.match(text, begin, end)
-        if other and other[0] == word[0]:
-            return True
-    return False
+    others = [_FIRST_WORD.match(text, *line) for line in _adjacent_lines(text, start, stop)]
+    return word[0] in [other[0] for other in others if other]

@@ -13,9 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from memory_context.text.lines import line_spans, line_start
 from memory_context.text.ranges import Span
@@ -67,8 +67,7 @@ _WORD_CHARACTER = re.compile(r"\w")
 _RULE = re.compile(r"\s*([-=_*~#+])\1{2,}\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     start: int
     stop: int
     form: str
@@ -99,9 +98,7 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     for kinds, longest, rank in product((LEAST_KINDS, 0), lengths, ranks):
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
-        if bounds is None:
-            continue
-        if not _comes_again(lines, bounds, around, kinds):
+        if bounds is None or not _comes_again(lines, bounds, around, kinds):
             continue
         forms = [line.form for line in lines[slice(*bounds)]]
         if form.endswith(OPENS) and forms.count(form) > 1:
@@ -125,11 +122,8 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
     forms = {line.start: line.form for line in lines if not line.closes}
-    counts = Counter[str]()
-    below_gap = Counter[str]()
-    for start, form in forms.items():
-        counts[form] += 1
-        below_gap[form] += _is_below_gap(text, start)
+    counts = Counter(forms.values())
+    below_gap = Counter(form for start, form in forms.items() if _is_below_gap(text, start))
     openers = [form for form, count in counts.items() if count > 1]
 
     def order(form: str) -> tuple[bool, bool]:
@@ -199,9 +193,7 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
 def _next_depth(text: str, stop: int) -> int:
     """Return how far the next line that is not blank is indented."""
     below = _NEXT_LINE.match(text, stop)
-    if below:
-        return len(below["depth"])
-    return 0
+    return len(below["depth"]) if below else 0
 
 
 def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span | None:
@@ -252,13 +244,9 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     downwards = range(end, len(lines))
     for beside in (upwards, downwards):
         near = _nearest(lines, beside, opener, openers)
-        if near is None:
-            continue
-        if may_differ:
-            return True
-        others = _forms(lines, near)
-        common = forms & others
-        if len(common) >= LEAST_ALIKE * len(forms | others):
+        others = _forms(lines, near) if near else set[str]()
+        is_alike = len(forms & others) >= LEAST_ALIKE * len(forms | others)
+        if near and (may_differ or is_alike):
             return True
     return False
 

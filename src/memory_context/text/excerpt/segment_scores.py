@@ -151,9 +151,8 @@ def score(
     for word in words:
         for index in held_by[word]:
             words_in[index].add(word)
-    in_order = map(words_in.__getitem__, range(len(starts)))
-    hits = list(map(frozenset, in_order))
-    return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
+    hits = [frozenset(words_in[index]) for index in range(len(starts))]
+    return SegmentScores(names, worth, hits, _relevances(hits), near)
 
 
 def _segments_with(
@@ -245,23 +244,18 @@ def from_both_ends(indexes: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(alternating))
 
 
-def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
+def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:
     """Return how much of the question each segment holds; a word counts by its weight and its rarity.
 
     The whole question is the six words that count most, or at least as much as one word that is in a single segment.
     """
-    rarity = dict[str, float]()
     chances = 1 + len(hits)
-    for word, count in Counter(chain.from_iterable(hits)).items():
-        rarity[word] = weight(word) * math.log(chances / count)
+    counts = Counter(chain.from_iterable(hits))
+    rarity = {word: weight(word) * math.log(chances / count) for word, count in counts.items()}
     rarest_first = sorted(rarity.values(), reverse=True)
     best = sum(rarest_first[:BEST_TERMS])
     # Without this lower bound, a segment that matches only common words would count as holding the whole question.
     most = max(best, math.log(chances), SMALL)
-    shares = list[float]()
-    for held in hits:
-        # Exact, because sets have a different order in each process.
-        counted = math.fsum(map(rarity.__getitem__, held))
-        shares.append(min(1.0, counted / most))
-    least = ranking.share * max(shares, default=0.0)
-    return [share if share >= least else 0.0 for share in shares]
+    # Summed exactly, because sets have a different order in each process.
+    held_by_each = (math.fsum(map(rarity.__getitem__, held)) for held in hits)
+    return [min(1.0, held / most) for held in held_by_each]

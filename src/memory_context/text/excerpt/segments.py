@@ -12,9 +12,9 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
@@ -87,8 +87,7 @@ _TEXTS = {".content", ".text"}
 _Member: TypeAlias = tuple[str, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A slice of a text.
 
     Attributes:
@@ -107,8 +106,7 @@ class Segment:
     members: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """A whole that some segments are parts of: the text itself, or a value of JSON or of a Python repr in it.
 
     Attributes:
@@ -181,11 +179,10 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
-        wider = list[Span]()
-        for start, end in regions:
-            wider_start = max(0, start - LONGEST_RECORD)
-            wider_end = min(len(text), end + LONGEST_RECORD)
-            wider.append((wider_start, wider_end))
+        wider = [
+            (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
+            for start, end in regions
+        ]
         found = Segmentation(text, joined(wider))
         for start, end in found.regions:
             _split_objects(found, start, end)
@@ -215,14 +212,10 @@ def _starts_of_json_lines(text: str) -> list[int]:
         if start == end:
             continue
         # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{":
-            return []
-        if parse_literal(text[start:end]) is None:
+        if text[start] != "{" or parse_literal(text[start:end]) is None:
             return []
         starts.append(start)
-    if len(starts) > 1:
-        return starts
-    return []
+    return starts if len(starts) > 1 else []
 
 
 def _split_container(
@@ -274,7 +267,7 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
                 one.members,
             )
         )
-    found.containers += [replace(inner.containers[0], path=path), *inner.containers[1:]]
+    found.containers += [inner.containers[0]._replace(path=path), *inner.containers[1:]]
     found.strings.append((start, inner.unescaped()))
 
 
@@ -295,20 +288,19 @@ def _add_member(found: Segmentation, begin: int, end: int, container: int) -> No
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
-    begin = len(text)
-    if opening:
-        begin = _skip_space(text, opening.end())
-    value = begin
+    begin = value = _skip_space(text, opening.end())  # type: ignore[union-attr] # begins with a bracket, or a name before it
     depth = index = 0
+
+    def member_up_to(end: int) -> Iterator[_Member]:
+        """Yield the member that has begun, unless it is empty."""
+        if member := text[begin:end].rstrip():
+            step = _step(text[begin:value]) if value > begin else f"[{index}]"
+            yield step, begin, value, begin + len(member)
+
     for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
-            member = text[begin : match.start()].rstrip()
-            if member:
-                step = f"[{index}]"
-                if value > begin:
-                    step = _step(text[begin:value])
-                yield step, begin, value, begin + len(member)
+            yield from member_up_to(match.start())
             if mark != ",":
                 return
             begin = value = _skip_space(text, match.end())
@@ -318,10 +310,7 @@ def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
         else:
             depth += (mark in "([{") - (mark in ")]}")
     # The text ends before the container does.
-    cut = text[begin:stop].rstrip()
-    if cut:
-        step = _step(text[begin:value]) if value > begin else f"[{index}]"
-        yield step, begin, value, begin + len(cut)
+    yield from member_up_to(stop)
 
 
 def _step(key: str) -> str:
@@ -392,9 +381,7 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
     """
     is_blank = text[begin : begin + 1] in ("", "\n")
     if is_blank:
-        if scopes:
-            return scopes[-1][1]
-        return None
+        return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
     begin += depth
@@ -444,9 +431,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
         return False
     if text.endswith("\n", first, last):
         return False
-    if text[begin - 1] != "\n":
-        return True
-    return _indentation(text, begin) >= _indentation(text, first)
+    return text[begin - 1] != "\n" or _indentation(text, begin) >= _indentation(text, first)
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
@@ -470,6 +455,4 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
 
 def _at_space(text: str, begin: int) -> int:
     space = text.rfind(" ", begin + USUAL_LENGTH // 2, begin + LONG_LINE)
-    if space > 0:
-        return space + 1
-    return begin + USUAL_LENGTH
+    return space + 1 if space > 0 else begin + USUAL_LENGTH

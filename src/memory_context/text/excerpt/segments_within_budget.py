@@ -63,13 +63,12 @@ class SegmentPacker:
         self._scores = scores
         self._ranking = ranking
         self._cost = cost
+        least = ranking.share * max(scores.relevance, default=0.0)
+        self._relevance = [share if share >= least else 0.0 for share in scores.relevance]
         sample = found.text[:SAMPLE]
         # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
-        self._costs = list[float]()
-        for segment in found.segments:
-            estimate = unit * (segment.end - segment.start)
-            self._costs.append(max(1.0, estimate))
+        self._costs = [max(1.0, unit * (one.end - one.start)) for one in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
@@ -123,7 +122,7 @@ class SegmentPacker:
     def _worth(self, index: int) -> float:
         ranking = self._ranking
         scores = self._scores
-        relevance = scores.relevance[index]
+        relevance = self._relevance[index]
         new = sum(map(self._novelty, scores.names[index]))
         worth = (new + ranking.plain) * scores.near[index]
         worth *= 1 + RELEVANCE * relevance
@@ -171,7 +170,7 @@ class SegmentPacker:
             new = set(scores.names[taken]) - self._shown
             self._shown |= new
             self._shown_of_form.update(self._forms[name] for name in new)
-        relevance = scores.relevance[index]
+        relevance = self._relevance[index]
         if relevance:
             self._answers[scores.hits[index]] += 1
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
@@ -186,7 +185,7 @@ class SegmentPacker:
         container = self._segments[index].container
         siblings = self._indexes_of[container]
         is_object = self._containers[container].kind == "object"
-        if not is_object or not self._scores.relevance[index]:
+        if not is_object or not self._relevance[index]:
             place = bisect_left(siblings, index)
             before = max(0, place - 1)
             siblings = siblings[before : place + 2]

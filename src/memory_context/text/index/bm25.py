@@ -115,11 +115,7 @@ def often(count: int) -> float:
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes, separated by spaces."""
-    names = list[str]()
-    for lexeme, count in counts.items():
-        mark, _ = _count_step(count)
-        names.append(lexeme + mark)
-    return " ".join(names)
+    return " ".join(lexeme + _count_step(count)[0] for lexeme, count in counts.items())
 
 
 def postings(

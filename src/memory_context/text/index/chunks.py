@@ -80,9 +80,7 @@ def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Ch
 
 def searchable(item: MemoryItem) -> str:
     """Return the text that is indexed; empty for binary content and secrets."""
-    if isinstance(item.content, bytes):
-        return ""
-    if is_secret(item):
+    if isinstance(item.content, bytes) or is_secret(item):
         return ""
     return item.content
 

@@ -22,10 +22,7 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     There are more than 32 only as long as they have at most 200,000 entries in the index together: reading a million
     entries takes 1 s (`docs/search.md`).
     """
-    held = dict[str, int]()
-    for lexeme, counts in frequencies.items():
-        if any(counts):
-            held[lexeme] = sum(counts)
+    held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
     rarest_first, cheap = _rarest_first(held, MAX_READ)
     used = max(min(cheap, terms), MAX_TERMS)
     return rarest_first[:used]

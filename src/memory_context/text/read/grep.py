@@ -78,12 +78,10 @@ class MatchingLines:
         """Yield one line with fewer and fewer neighbours, and then less and less of the line around its match."""
         end = index + 1
         for context in _halves(self.context):
-            shorter = replace(self, context=context)
-            yield shorter.render(index, end)
+            yield replace(self, context=context).render(index, end)
         for width in _halves(self.width or 0):
             if width >= NARROWEST:
-                shorter = replace(self, context=0, width=width)
-                yield shorter.render(index, end)
+                yield replace(self, context=0, width=width).render(index, end)
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield the number and text of the line and of its neighbours that do not match and come after line `last`."""

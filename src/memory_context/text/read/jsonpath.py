@@ -143,9 +143,7 @@ class _TimedPattern(Match):
 
     def __call__(self, string: object, pattern: object) -> bool:
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
-        if not isinstance(string, str):
-            return False
-        if not isinstance(pattern, str):
+        if not (isinstance(string, str) and isinstance(pattern, str)):
             return False
         seconds = self._environment.time_limit.remaining()
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
 from memory_context.text.ranges import Span, joined
@@ -22,8 +22,7 @@ _LINES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LineSpan:
+class LineSpan(NamedTuple):
     """A part of a text: the characters from `start` (from 0) up to `end`, in the lines `first` to `last` (from 1)."""
 
     start: int

@@ -94,8 +94,8 @@ def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: 
     if parts is None:
         return page_of(found, offset, budget, cost)
     is_whole = not offset
-    if budget is not None:
+    if is_whole and budget is not None:
         # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
-        may_fit = is_whole and parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
+        may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
         is_whole = may_fit and fits(found.render(0, 1), budget, cost)
     return page_of(found if is_whole else parts, offset, budget, cost)

@@ -199,8 +199,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
         if spent <= budget:
             break
         # Reduced in proportion to the cost, but at least by a tenth, so that few rounds are needed.
-        size = min(size * budget // spent, size * 9 // 10)
-        size = max(size, 1)
+        size = max(1, min(size * budget // spent, size * 9 // 10))
     stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop

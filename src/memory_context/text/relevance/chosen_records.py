@@ -19,7 +19,7 @@ stands at any place. `FoundTerms` explains the other words.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memory_context.text.excerpt.record_around_place import Record
@@ -35,7 +35,6 @@ from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrenc
 from memory_context.text.relevance.windows_if_no_record_is_named import (
     best_windows,
     line_of,
-    terms_at,
     windows_of,
 )
 
@@ -82,14 +81,15 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     windows = windows_of(found)
     # The more surely a message speaks of something known, the less of it a window needs to hold.
     certainty = max(certainty, _points_at_rare(message, found))
-    weight, term_count = _most_held(found, map(terms_at, windows.values()))
-    if _is_enough(weight, term_count, certainty):
+    weights = ((found.weight_of(held), len(held)) for held in windows.values())
+    most = max(weights, default=(0.0, 0))
+    if _is_enough(most, certainty):
         # A question about what was said needs much context.
         most_characters = REPORTED_CHARACTERS if refers_back(message) else WINDOWS_CHARACTERS
         most_characters -= chosen.characters
         for key, record, held in best_windows(found, windows, most_characters):
             chosen.show(key, record, held)
-    is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
+    is_clear = not _is_enough(most, max(certainty, UNSURE))
     return chosen.expansions(message), is_clear
 
 
@@ -149,22 +149,14 @@ def _points_at_rare(message: str, found: FoundTerms) -> bool:
     )
 
 
-def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
-    """Return the weight of the window that holds most of the message, and the number of its terms.
+def _is_enough(held: tuple[float, int], certainty: int) -> bool:
+    """Return whether a message is about a window that holds so much of it, given how surely it refers back.
 
     Args:
-        found: The places of all terms.
-        held: For each window, its terms with how often they stand there.
+        held: The weight and the number of its terms in the window.
+        certainty: See `refers_back`.
     """
-    most = (0.0, 0)
-    for terms in held:
-        weight = sum(found.weights[term] for term in terms)
-        most = max(most, (weight, len(terms)))
-    return most
-
-
-def _is_enough(weight: float, term_count: int, certainty: int) -> bool:
-    """Return whether a message is about a window with so many of its terms, given how surely it refers back."""
+    weight, term_count = held
     least_terms, least_weight = LEAST_HELD[certainty]
     return term_count >= least_terms and weight >= least_weight
 
@@ -175,11 +167,10 @@ def best_lines(found: FoundTerms) -> dict[str, str]:
     for place in found.occurrences.values():
         line = line_of(place.text, place.start)
         weights[place.key, line] += found.weights[place.term]
-    lines = dict[str, str]()
-    for key, start in sorted(weights, key=weights.__getitem__):
-        text = found.texts.text_of(key)
-        lines[key] = text[start : start + LINE_CHARACTERS].partition("\n")[0]
-    return lines
+    return {
+        key: found.texts.text_of(key)[start : start + LINE_CHARACTERS].partition("\n")[0]
+        for key, start in sorted(weights, key=weights.__getitem__)
+    }
 
 
 class _Chosen:
@@ -199,7 +190,7 @@ class _Chosen:
         self._meant = MeantRecords(found.terms)
 
     def take_all(self, places: Iterable[Occurrence]) -> None:
-        """Take the records of places that are meant alike, best first.
+        """Take the records of places that are meant alike, best first: each covers its terms and those of its text.
 
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
@@ -209,17 +200,12 @@ class _Chosen:
             is_seen = self._is_seen(place.key, record.start, record.stop)
             if is_seen or rank == 0 or self.characters + length <= SEVERAL_CHARACTERS:
                 self.characters += 0 if is_seen else length
-                self.take(place)
+                held = self._found.held_in(place.key, record.start, record.stop)
+                held |= self._found.described[place.key]
+                self.covered |= held
+                self.show(place.key, record, [place.term, *sorted(held)])
             else:
                 self._left_out += 1
-
-    def take(self, place: Occurrence) -> None:
-        """Take the record of a place: it covers the terms in it and those that describe its text."""
-        record = place.record
-        held = self._found.held_in(place.key, record.start, record.stop)
-        held |= self._found.described[place.key]
-        self.covered |= held
-        self.show(place.key, record, [place.term, *sorted(held)])
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Add a passage with the terms that it holds, unless it stands in the prompt or lies in one that was added."""

@@ -6,19 +6,17 @@ The noun may be its column's header, a key, a part of an id or a path, or what t
 from __future__ import annotations
 
 import re
-from itertools import chain
 
 from memory_context.text.excerpt.record_around_place import LONG_LINE, record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.lines import line_end, line_start
 
 # Among this many words before a number its name may be, within this many characters.
 WORDS_BEFORE = 2
 CHARACTERS_BEFORE = 60
-# The first characters of a text, which say what it lists.
-BEGINNING = 200
 _SEPARATOR = re.compile(r"[,\t;|]")
 _GAP = re.compile(r"  +")
-_ID = frozenset({"id"})
+
 _SIGN = re.compile(r"[/:@#\\_-]")
 _NUMBER = re.compile(r"\d+")
 # What stands before and behind a value: separators, the spaces that align columns, and the ends of a line.
@@ -32,9 +30,8 @@ def is_named(
     """Return whether the number in ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
 
     It is if a number sign stands before it, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column
-    called ``order``. With *by_record* also as the ``id`` of a record, if the text's first characters or the record's
-    heads say ``orders``; and in a text that *is_described* as orders, as any ``id``, and where it fills its field and is
-    the first number in its record.
+    called ``order``. With *by_record* also as the ``id`` of a record, if the record's heads say ``orders``; and in a text
+    that *is_described* as orders, as any ``id``, and where it fills its field and is the first number in its record.
 
     Args:
         text: The whole text.
@@ -46,25 +43,25 @@ def is_named(
     """
     if text[start - 1 : start] == "#":
         return True
-    line_start = text.rfind("\n", 0, start) + 1
-    farthest = max(line_start, start - CHARACTERS_BEFORE)
+    begin = line_start(text, start)
+    farthest = max(begin, start - CHARACTERS_BEFORE)
     names = COMPOUND.findall(text, farthest, start)[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
         # Words before another number name that one.
         names = []
-    names += _headers_of(text, line_start, start, stop)
+    names += _header_of(text, begin, start, stop)
     # The number may be given as a part of a word: "ORDER-22".
     names += _SIGN.split(text[start:stop])[:-1]
     if _any_names(names, noun):
         return True
-    is_id = any(_ID & set(lexemes_of(name)) for name in names)
+    is_id = _any_names(names, "id")
     if not (by_record and (is_id or is_described)):
         return False
     record = record_at(text, start, stop)
     if is_described and (is_id or _is_first_number(text, record.start, start, stop)):
         return True
     heads = [text[begin:end] for begin, end in record.heads]
-    return is_id and _any_names([text[:BEGINNING], *heads], noun)
+    return is_id and _any_names(heads, noun)
 
 
 def _is_first_number(text: str, record_start: int, start: int, stop: int) -> bool:
@@ -82,36 +79,23 @@ def _any_names(texts: list[str], noun: str) -> bool:
     return bool(wanted) and any(wanted.issubset(lexemes_of(word)) for word in words)
 
 
-def _headers_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
-    """Return the header of the column that the number is in; an empty list if it is not in a row of a table."""
-    found = text.find("\n", stop)
-    line_stop = found if found >= 0 else len(text)
-    if line_stop - line_start > LONG_LINE:
+def _header_of(text: str, begin: int, start: int, stop: int) -> list[str]:
+    """Return the header of the column whose cell the number fills, in the line that begins at *begin*; ``[]`` if none."""
+    end = line_end(text, stop)
+    if end - begin > LONG_LINE:
         return []
-    row = row_at(text, line_start, line_stop)
-    if row is None:
+    row = row_at(text, begin, end)
+    if row is None or not row.heads:
         return []
-    before, behind = text[line_start:start], text[stop : stop + 2]
-    headers = [_header_of_cell(text[begin:end], before, behind) for begin, end in row.heads]
-    return list(chain.from_iterable(headers))
-
-
-def _header_of_cell(header: str, before: str, behind: str) -> list[str]:
-    """Return the name in *header* of the cell behind *before*; an empty list if the number does not fill the cell.
-
-    Args:
-        header: The line of the table's header.
-        before: The row up to the number.
-        behind: The two characters behind the number.
-    """
-    mark = _SEPARATOR.search(header)
-    is_aligned = _GAP.search(header.strip()) is not None
-    if mark is None and not is_aligned:
-        return []
+    header = text[slice(*row.heads[0])]
     # The cells of a row have the same separator as those of the header.
-    separator = _GAP
-    if mark is not None:
+    if mark := _SEPARATOR.search(header):
         separator = re.compile(re.escape(mark.group()))
+    elif _GAP.search(header.strip()):
+        separator = _GAP
+    else:
+        return []
+    before, behind = text[begin:start], text[stop : stop + 2]
     cells = separator.split(header.lstrip())
     column = len(separator.findall(before.lstrip()))
     opens = not before.strip() or separator.search(before[-2:])

@@ -34,7 +34,7 @@ def is_listed(place: Occurrence) -> bool:
 
 def is_structured(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
-    return _is_line_of_list(place) or _has_head_or_is_value(place)
+    return _is_line_of_list(place) or bool(place.record.heads) or is_value(place)
 
 
 def names_its_record(place: Occurrence) -> bool:
@@ -58,13 +58,10 @@ def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
     name of short?" does: the table has a column "name".
     """
     others = [term for number, term in enumerate(found.terms) if number != place.term]
-    if not others:
-        return True
-    if len(found.held_near(place)) > 1:
+    if not others or len(found.held_near(place)) > 1:
         return True
     asked = set(chain.from_iterable(map(wanted_lexemes, others)))
-    heads = [place.text[start:stop] for start, stop in place.record.heads]
-    return any(held_by(head, asked) for head in heads)
+    return any(held_by(place.text[slice(*head)], asked) for head in place.record.heads)
 
 
 def is_value(place: Occurrence) -> bool:
@@ -73,10 +70,6 @@ def is_value(place: Occurrence) -> bool:
     behind = place.text[place.stop : place.stop + 1]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
     return opens and behind in VALUE_CLOSES
-
-
-def _has_head_or_is_value(place: Occurrence) -> bool:
-    return bool(place.record.heads) or is_value(place)
 
 
 def _is_line_of_list(place: Occurrence) -> bool:
@@ -94,27 +87,17 @@ def _is_line_of_list(place: Occurrence) -> bool:
     before = text[line_start : place.start]
     written = text[place.start : place.stop]
     begins_line = not any(map(str.isalnum, before))
-    if begins_line and _has_digit(written):
+    if begins_line and any(map(str.isdigit, written)):
         return True
-    line, *neighbours = _line_and_neighbours(text, line_start, place.stop)
-    forms_beside = list(map(_form, neighbours))
+    above = text[max(0, line_start - BESIDE_CHARACTERS) : line_start].split("\n")
+    line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")
+    forms_beside = list(map(_form, above[-2:-1] + below[:1]))
     # The entries of a log begin alike, with a time, and go on differently.
     stamp = _form(before)
-    if _has_digit(before) and stamp.count("w") >= LEAST_WORDS:
+    if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
         return any(form.startswith(stamp) for form in forms_beside)
     form = _form(line)
     return form.count("w") >= LEAST_WORDS and form in forms_beside
-
-
-def _line_and_neighbours(text: str, line_start: int, stop: int) -> list[str]:
-    """Return the line that begins at *line_start* and goes beyond *stop*, then the lines above and below it, if any."""
-    lines_before = text[max(0, line_start - BESIDE_CHARACTERS) : line_start].split("\n")
-    lines = text[line_start : stop + BESIDE_CHARACTERS].split("\n")
-    return [lines[0], *lines_before[-2:-1], *lines[1:2]]
-
-
-def _has_digit(text: str) -> bool:
-    return any(map(str.isdigit, text))
 
 
 def _form(line: str) -> str:

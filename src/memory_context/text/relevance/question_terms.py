@@ -49,7 +49,7 @@ mon nous on ont ou où par pas peut pour puis quand que quel quelle qui sa se se
 al algo con cómo cuál cuándo cuánto de del donde dónde el ella en eres es esta está este hay la las lo los me mi muy nos o
 para pero por puede puedo que qué quién se si sin sobre son su sus te tengo tiene tu un una uno y ya yo
 """
-_VAGUE = frozenset((*_VAGUE_WORDS.split(), *_GRAMMAR_WORDS.split()))
+_VAGUE = frozenset((_VAGUE_WORDS + _GRAMMAR_WORDS).split())
 # "May I?" does not mention a month.
 _MODALS = frozenset(("may", "might", "must", "shall"))
 # A message with a verb of reporting is about something that was said before; one in the past tense mostly is.
@@ -209,10 +209,12 @@ class AskedTerm:
 
 def asks(message: str) -> bool:
     """Return whether a message ends as a question, or begins as one or with "show", "tell" or "give"."""
-    if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
-        return True
-    ends_asking = _ASKS_AT_ITS_END.search(message[-8:])
-    return bool(ends_asking or _ASKS_IN_JAPANESE.search(message[:READ_AT_MOST]))
+    return bool(
+        message.rstrip().endswith(QUESTION_MARKS)
+        or _BEGINS_TO_ASK.match(message)
+        or _ASKS_AT_ITS_END.search(message[-8:])
+        or _ASKS_IN_JAPANESE.search(message[:READ_AT_MOST])
+    )
 
 
 def names_alone(message: str) -> bool:
@@ -342,17 +344,16 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         # Japanese writes endings, particles and question words in hiragana, and words of content in other letters.
         is_japanese = 0 < len(content) < len(words)
         begins_question = not is_japanese and _begins_question(text, match)
+        is_capitalised = _is_capitalised(text, match)
+        meaning_nothing = _PLEASANTRIES if is_capitalised else _PLEASANTRIES | _MODALS
         for written in content if is_japanese else words:
             word = _INVERTED.sub("", _OUTER_SIGNS.sub("", written))
             is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
-            if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:
-                continue
-            if word.lower() in _MODALS and not _is_capitalised(text, match):
+            if not lexemes_of(word) or word.lower() in meaning_nothing or is_letter or is_negation:
                 continue
             is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
             is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
-            is_capitalised = _is_capitalised(text, match)
             is_plain = not (is_name or is_capitalised)
             may_only_ask = is_plain and begins_question
             yield AskedTerm(word, (word,), is_name, is_capitalised, may_only_ask)

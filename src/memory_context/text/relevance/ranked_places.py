@@ -173,8 +173,7 @@ class RankedPlaces:
         if term.is_name:
             return meant
         if term.is_capitalised:
-            near = self.found.held_near(meant[0]) | self.found.held_above(meant[0])
-            return meant if len(meant) <= FEW and len(near) > 1 else []
+            return meant if len(meant) <= FEW and is_spoken_of(self.found, meant[0]) else []
         is_spoken = any(is_spoken_of(self.found, place) for place in meant)
         return meant if are_few and is_spoken and all(map(is_value, meant)) else []
 
@@ -203,7 +202,7 @@ class RankedPlaces:
         by_term = (found.newest(found.of(number)) for number in terms)
         places = sorted(
             chain.from_iterable(map(_not_naming_fields, by_term)),
-            key=lambda place: (found.weight_beside(place), found.recency_of(place)),
+            key=lambda place: (found.weight_beside(place), found.texts.recency_of(place.key)),
             reverse=True,
         )
         in_rows = (place for place in places if not place.names_a_column)
@@ -216,7 +215,7 @@ class RankedPlaces:
             share, names_it = self._share_held(place), names_its_record(place)
             # "Why does test_7 fail?" is answered where test_7 is, not by the line that says most of it again.
             first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
-            return first, second, near, found.recency_of(place), -place.start
+            return first, second, near, found.texts.recency_of(place.key), -place.start
 
         return sorted(compared.values(), key=worth, reverse=True)
 

@@ -96,14 +96,13 @@ class _Wanted:
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
-    if not ranked.is_question:
-        return []
-    asked = asked_value(ranked.message)
+    asked = asked_value(ranked.message) if ranked.is_question else None
     wanted = _wanted(ranked, asked) if asked else None
     if wanted is None:
         return []
     found = ranked.found
-    meant, most = list[Occurrence](), 0.0
+    meant = list[Occurrence]()
+    most = 0.0
     left = READ_CHARACTERS
     for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
         text = found.texts.text_of(key)
@@ -112,11 +111,9 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
         left -= len(text)
         share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
         if share > most and 0 < len(rows) <= MOST_ROWS:
-            term = found.in_order[key][0].term
-            places = [
-                _place_of(row, Occurrence(term, key, text, 0, 0, is_exact=True)) for row in rows
-            ]
-            meant, most = [place for place in places if place], share
+            somewhere = replace(found.in_order[key][0], is_exact=True, is_stretch=False)
+            meant = list(filter(None, (_place_of(row, somewhere) for row in rows)))
+            most = share
     return meant
 
 
@@ -192,19 +189,18 @@ def _seconds_in(line: str) -> float | None:
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
     """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
-    if not asked.bound:
-        values = [value for value, _ in rows]
-        extreme = max(values) if asked.is_largest else min(values)
-        return [row for value, row in rows if value == extreme]
+    sign = 1 if asked.is_largest else -1
     bound = quantity(asked.bound)
+    if not asked.bound:
+        bound = sign * max(sign * value for value, _ in rows)
     if bound is None:
         return []
-    meant = list[Row]()
-    for value, row in rows:
-        is_beyond = value > bound if asked.is_largest else value < bound
-        if is_beyond or (asked.has_bound and value == bound):
-            meant.append(row)
-    return meant
+    is_bound_meant = asked.has_bound or not asked.bound
+    return [
+        row
+        for value, row in rows
+        if sign * value > sign * bound or (is_bound_meant and value == bound)
+    ]
 
 
 def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import chain
+from os.path import commonprefix
 
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
@@ -25,7 +26,7 @@ from memory_context.text.excerpt.record_around_place import (
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
 from memory_context.text.relevance.searched_candidates import SearchedCandidates
@@ -83,7 +84,8 @@ class Occurrence:
         """Return the record that the place is in; of a stretch, as many of its lines as a record may have."""
         if not self.is_stretch:
             return record_at(self.text, self.start, self.stop)
-        start, stop = self.text.rfind("\n", 0, self.start) + 1, line_end(self.text, self.stop)
+        start = line_start(self.text, self.start)
+        stop = line_end(self.text, self.stop)
         if stop - start > LONGEST_RECORD:
             stop = self.text.rfind("\n", start, start + LONGEST_RECORD)
         return Record(start, stop) if stop > 0 else record_at(self.text, self.start, self.start)
@@ -106,7 +108,6 @@ class Occurrence:
         return names is not None and self.start < names[1]
 
 
-@dataclass(slots=True)
 class FoundTerms:
     """All places of the message's terms in the chunks that were read.
 
@@ -120,15 +121,46 @@ class FoundTerms:
         chunks: The number of chunks that the index has of all the user's texts.
     """
 
-    terms: Sequence[AskedTerm]
-    weights: list[float]
-    texts: SearchedCandidates
-    occurrences: dict[tuple[int, str, int], Occurrence] = field(
-        default_factory=dict[tuple[int, str, int], Occurrence]
-    )
-    in_order: dict[str, list[Occurrence]] = field(default_factory=dict[str, list[Occurrence]])
-    described: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
-    chunks: int = 0
+    def __init__(
+        self,
+        terms: Sequence[AskedTerm],
+        hits: TermHits,
+        chunks: Iterable[ChunkPlace],
+        texts: SearchedCandidates,
+    ) -> None:
+        """Find the terms.
+
+        Args:
+            terms: The terms of the message.
+            hits: What the index knows of their lexemes.
+            chunks: The chunks to read.
+            texts: The texts, each under its key.
+        """
+        wanted = list(map(wanted_lexemes, terms))
+        self.terms = terms
+        self.weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
+        self.texts = texts
+        self.chunks = hits.chunks
+        self.occurrences = dict[tuple[int, str, int], Occurrence]()
+        read = [_ChunkWords(chunk, texts.text_of(chunk.memory_key)) for chunk in chunks]
+        for words in read:
+            for number, term in enumerate(terms):
+                _add_occurrences(self, number, term, words)
+        _add_respelt(self, hits, read)
+        named = dict[str, AbstractSet[str]]()
+        for key in dict.fromkeys(place.key for place in self.occurrences.values()):
+            heading = texts.text_of(key)[:HEADING]
+            named[key] = held_by(heading, chain.from_iterable(wanted)).union(texts.card_of(key))
+        _add_named_numbers(self, named)
+        _join_times(self)
+        self.in_order = defaultdict[str, list[Occurrence]](list)
+        for place in sorted(self.occurrences.values(), key=_start):
+            self.in_order[place.key].append(place)
+        self.described = dict[str, set[int]]()
+        for key, lexemes_named in named.items():
+            self.described[key] = {
+                number for number, lexemes in enumerate(wanted) if lexemes_named >= set(lexemes)
+            }
 
     @property
     def met(self) -> set[int]:
@@ -140,19 +172,12 @@ class FoundTerms:
         places = [one for one in self.occurrences.values() if one.term == term]
         return [place for place in places if place.is_exact] or places
 
-    def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
+    def newest(self, places: Sequence[Occurrence]) -> list[Occurrence]:
         """Return, of each call, only the places in its newest answer that has any of *places*."""
-        places = list(places)
-        keys = dict.fromkeys(place.key for place in places)
-        newest = dict[Hashable, str]()
-        for key in sorted(keys, key=self.texts.came_at):
-            newest[self.texts.call_of(key)] = key
+        keys = sorted(dict.fromkeys(place.key for place in places), key=self.texts.came_at)
+        newest = {self.texts.call_of(key): key for key in keys}
         kept = frozenset(newest.values())
         return [place for place in places if place.key in kept]
-
-    def recency_of(self, place: Occurrence) -> int:
-        """Return the recency of a place's text."""
-        return self.texts.recency_of(place.key)
 
     def held_near(self, place: Occurrence) -> set[int]:
         """Return the terms within 300 characters of a place."""
@@ -164,29 +189,15 @@ class FoundTerms:
 
     def held_in(self, key: str, start: int, stop: int) -> set[int]:
         """Return the terms that begin in a part of a text."""
-        return {one.term for one in self.places_in(key, start, stop)}
-
-    def places_in(self, key: str, start: int, stop: int) -> Sequence[Occurrence]:
-        """Return the places that begin in a part of a text."""
-        places = self.in_order.get(key, ())
+        places = self.in_order.get(key, [])
         first = bisect_left(places, start, key=_start)
         behind = bisect_left(places, stop, key=_start)
-        return places[first:behind]
+        return {one.term for one in places[first:behind]}
 
     def held_by_record(self, place: Occurrence) -> set[int]:
         """Return the terms in the record of a place and in the record's heads."""
         spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
         return set(chain.from_iterable(spans))
-
-    def held_above(self, place: Occurrence) -> set[int]:
-        """Return the terms that count for a place's record without standing in it: those in its heads or of its text.
-
-        A term that describes the text counts here only if it stands nowhere in the text. Otherwise it counts only for
-        the records that hold it.
-        """
-        heads = [self.held_in(place.key, start, stop) for start, stop in place.record.heads]
-        of_text = {one.term for one in self.in_order.get(place.key, ())}
-        return (self.described[place.key] - of_text).union(*heads)
 
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return the sum of the weights of some terms."""
@@ -198,58 +209,18 @@ def wanted_lexemes(term: AskedTerm) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(map(lexemes_of, term.words))))
 
 
-def found_in(
-    terms: Sequence[AskedTerm],
-    hits: TermHits,
-    chunks: Iterable[ChunkPlace],
-    texts: SearchedCandidates,
-) -> FoundTerms:
-    """Return where the terms stand in *chunks*, and which of them describe the texts.
-
-    Args:
-        terms: The terms of the message.
-        hits: What the index knows of their lexemes.
-        chunks: The chunks to read.
-        texts: The texts, each under its key.
-    """
-    wanted = list(map(wanted_lexemes, terms))
-    weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
-    found = FoundTerms(terms, weights, texts, chunks=hits.chunks)
-    read = list[tuple[str, _ChunkWords]]()
-    for chunk in chunks:
-        text, key = texts.text_of(chunk.memory_key), chunk.memory_key
-        words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
-        read.append((key, words))
-        for number, term in enumerate(terms):
-            _add_occurrences(found, number, term, key, words)
-    _add_respelt(found, hits, read)
-    named = dict[str, AbstractSet[str]]()
-    for key in dict.fromkeys(place.key for place in found.occurrences.values()):
-        heading = texts.text_of(key)[:HEADING]
-        named[key] = held_by(heading, chain.from_iterable(wanted)).union(texts.card_of(key))
-    _add_named_numbers(found, named)
-    _join_times(found)
-    for place in sorted(found.occurrences.values(), key=_start):
-        found.in_order.setdefault(place.key, []).append(place)
-    for key, lexemes_named in named.items():
-        found.described[key] = {
-            number for number, lexemes in enumerate(wanted) if lexemes_named >= set(lexemes)
-        }
-    return found
-
-
 def found_as_meant(
     asked: Sequence[AskedTerm],
     hits: TermHits,
     chunks: Sequence[ChunkPlace],
     texts: SearchedCandidates,
 ) -> FoundTerms:
-    """Return, as `found_in` does, where the terms stand, without those that only ask: that may, and that stand nowhere."""
-    found = found_in(asked, hits, chunks, texts)
+    """Return the places of the terms, without those terms that only ask: that may, and that stand nowhere."""
+    found = FoundTerms(asked, hits, chunks, texts)
     met = found.met
     meant = [term for number, term in enumerate(asked) if number in met or not term.may_only_ask]
     if len(meant) < len(asked):
-        return found_in(meant, hits, chunks, texts)
+        return FoundTerms(meant, hits, chunks, texts)
     return found
 
 
@@ -271,18 +242,15 @@ def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[st
             continue
         places = [place for place in found.occurrences.values() if place.term == digits_alone]
         for count, place in enumerate(places):
-            by_record = count < MOST_RECORDS
-            is_described = noun == NUMBER_SIGN or _names(described[place.key], noun)
             if is_named(
                 place.text,
                 place.start,
                 place.stop,
                 noun,
-                by_record=by_record,
-                is_described=is_described,
+                by_record=count < MOST_RECORDS,
+                is_described=noun == NUMBER_SIGN or _names(described[place.key], noun),
             ):
-                added = replace(place, term=number)
-                found.occurrences[number, place.key, place.start] = added
+                found.occurrences[number, place.key, place.start] = replace(place, term=number)
 
 
 def _join_times(found: FoundTerms) -> None:
@@ -306,7 +274,7 @@ def _is_adjacent(first: Occurrence, place: Occurrence) -> bool:
     between = place.text.count("\n", first.stop, place.start)
     if between:
         return between == 1
-    begin = place.text.rfind("\n", 0, place.start) + 1
+    begin = line_start(place.text, place.start)
     return line_end(place.text, place.stop) - begin <= LONG_LINE
 
 
@@ -315,16 +283,14 @@ def _names(lexemes: AbstractSet[str], noun: str) -> bool:
     return any(lexeme in lexemes or f"{lexeme}s" in lexemes for lexeme in lexemes_of(noun))
 
 
-def _add_respelt(
-    found: FoundTerms, hits: TermHits, read: Sequence[tuple[str, _ChunkWords]]
-) -> None:
+def _add_respelt(found: FoundTerms, hits: TermHits, read: Sequence[_ChunkWords]) -> None:
     """For each word that stands nowhere, add the places of the one word that is spelt nearly alike, if it is the only one.
 
     People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex". So of a namesake that stands
     nowhere the nearest one comes, with its name: "Michaela's number" brings Michael's line.
     """
     by_beginning = defaultdict[str, dict[str, None]](dict)
-    for written in chain.from_iterable(words.written for _, words in read):
+    for written in chain.from_iterable(words.places for words in read):
         by_beginning[written[:SAME_BEGINNING].casefold()][written] = None
     for number, term in enumerate(found.terms):
         is_known = not hits.holding.keys().isdisjoint(wanted_lexemes(term))
@@ -334,24 +300,21 @@ def _add_respelt(
         candidates = by_beginning[asked[:SAME_BEGINNING]]
         alike = [word for word in candidates if _is_spelt_alike(asked, word.casefold())]
         if len(set(map(lexemes_of, alike))) == 1:
-            for key, words in read:
-                _add_occurrences(found, number, replace(term, words=(alike[0],)), key, words)
+            for words in read:
+                _add_occurrences(found, number, replace(term, words=(alike[0],)), words)
 
 
 def _is_spelt_alike(asked: str, written: str) -> bool:
     """Return whether two words differ by one letter, or by two that changed places."""
-    letters = zip(asked, written, strict=False)
-    same = len(list(takewhile(lambda pair: pair[0] == pair[1], letters)))
+    same = len(commonprefix((asked, written)))  # noqa: RUF071 - letters are what is compared
     rest, other = asked[same:], written[same:]
-    has_swapped = (rest[1::-1], rest[2:]) == (other[:2], other[2:])
-    return has_swapped or rest[1:] in (other, other[1:]) or rest == other[1:]
+    swapped = rest[1::-1] + rest[2:]
+    return other in (swapped, rest[1:]) or other[1:] in (rest, rest[1:])
 
 
-def _add_occurrences(
-    found: FoundTerms, number: int, term: AskedTerm, key: str, words: _ChunkWords
-) -> None:
+def _add_occurrences(found: FoundTerms, number: int, term: AskedTerm, words: _ChunkWords) -> None:
     """Add the places of a term in a chunk."""
-    text = words.text
+    text, key = words.text, words.key
     if term.words[0] == NUMBER_SIGN:
         return
     folded = [asked.casefold() for asked in found.terms[number].words]
@@ -369,23 +332,26 @@ def _add_occurrences(
 
 
 class _ChunkWords:
-    """The words of a part of a text, indexed so that each distinct word is compared once: rows of a table repeat theirs."""
+    """The words of a chunk, indexed so that each distinct word is compared once: rows of a table repeat theirs.
 
-    def __init__(self, text: str, start: int, stop: int) -> None:
+    Attributes:
+        key: The key of the memory.
+        text: The memory's whole text.
+        places: The words, each once, and which of the chunk's words they are.
+    """
+
+    def __init__(self, chunk: ChunkPlace, text: str) -> None:
+        self.key = chunk.memory_key
         self.text = text
-        self._spans = list(_word_spans(text, start, stop))
-        self._places: Mapping[str, list[int]] = defaultdict(list)
+        start = max(0, chunk.start - ACROSS)
+        self._spans = list(_word_spans(text, start, chunk.stop + ACROSS))
+        self.places = defaultdict[str, list[int]](list)
         for place, (begin, end) in enumerate(self._spans):
-            self._places[text[begin:end]].append(place)
-        self._forms: Mapping[str, list[str]] = defaultdict(list)
-        for written in self._places:
+            self.places[text[begin:end]].append(place)
+        self._forms = defaultdict[str, list[str]](list)
+        for written in self.places:
             for lexeme in lexemes_of(written):
                 self._forms[lexeme].append(written)
-
-    @property
-    def written(self) -> Iterable[str]:
-        """Return the words, each once."""
-        return self._places
 
     def runs_of(self, asked: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
         """Yield the spans of the words wherever all *asked* words stand side by side, in their order."""
@@ -398,7 +364,7 @@ class _ChunkWords:
         starts = list[int]()
         for written in self._written_like(anchor, asked[0]):
             if _is_word(anchor, written):
-                starts += [place - words_before for place in self._places[written]]
+                starts += [place - words_before for place in self.places[written]]
         for start in sorted(starts):
             run = self._spans[start : start + len(asked)] if start >= 0 else []
             if len(run) < len(asked):
@@ -415,9 +381,9 @@ class _ChunkWords:
         alike = list(self._forms.get(lexemes_of(anchor)[0], ()))
         begun = first.casefold()
         if TIME.fullmatch(begun) or _ID_BEGUN.fullmatch(begun):
-            alike += [word for word in self._places if _is_begun(begun, word.casefold())]
+            alike += [word for word in self.places if _is_begun(begun, word.casefold())]
         if _is_compound(anchor):
-            alike += [word for word in self._places if _is_part(anchor, word)]
+            alike += [word for word in self.places if _is_part(anchor, word)]
         return dict.fromkeys(alike)
 
 
@@ -443,9 +409,9 @@ def _is_begun(asked: str, written: str) -> bool:
 
 def _is_word(asked: str, written: str) -> bool:
     """Return whether the word *written* in a text is the word *asked*: a number must match whole, others by lexeme."""
-    if asked.casefold() == written.casefold():
-        return True
-    if _is_begun(asked.casefold(), written.casefold()):
+    folded = asked.casefold()
+    other = written.casefold()
+    if folded == other or _is_begun(folded, other):
         return True
     if asked.isdigit():
         parts = _PARTS.split(written)
@@ -471,4 +437,6 @@ def _is_part(asked: str, written: str) -> bool:
     if asked not in written:
         return False
     before, _, behind = written.partition(asked)
-    return not (_BEFORE_WORD.sub("", before)[-1:].isalnum() or behind[:1].isalnum())
+    goes_on_before = _BEFORE_WORD.sub("", before)[-1:].isalnum()
+    goes_on_behind = behind[:1].isalnum()
+    return not (goes_on_before or goes_on_behind)

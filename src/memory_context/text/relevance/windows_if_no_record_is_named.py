@@ -7,11 +7,11 @@ the windows around it hold.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from memory_context.text.excerpt.record_around_place import Record
-from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
+from memory_context.text.relevance.term_occurrences import FoundTerms
 
 # In characters.
 WINDOW = 800
@@ -28,29 +28,24 @@ Window: TypeAlias = tuple[str, int]
 """The key of a text, and the index of a window in it."""
 
 
-def windows_of(found: FoundTerms) -> dict[Window, list[Occurrence]]:
-    """Return the places of single words, without those of phrases, in each window that has some."""
-    windows = defaultdict[Window, list[Occurrence]](list)
+def windows_of(found: FoundTerms) -> dict[Window, Counter[int]]:
+    """Return each window that holds single words, not counting those of phrases, with how often each word is in it."""
+    windows = defaultdict[Window, Counter[int]](Counter)
     for place in found.occurrences.values():
         if not found.terms[place.term].is_phrase:
             index = line_of(place.text, place.start) // WINDOW
-            windows[place.key, index].append(place)
+            windows[place.key, index][place.term] += 1
     return windows
 
 
-def terms_at(places: Iterable[Occurrence]) -> Counter[int]:
-    """Return how many of *places* each term has."""
-    return Counter(place.term for place in places)
-
-
 def best_windows(
-    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], most_characters: int
-) -> Iterator[tuple[str, Record, list[int]]]:
+    found: FoundTerms, windows: Mapping[Window, Counter[int]], most_characters: int
+) -> Iterator[tuple[str, Record, Iterable[int]]]:
     """Yield the windows that hold most of the message, best first, each as key, record and terms in it.
 
     Args:
         found: The places of all terms.
-        windows: The places in each window, as `windows_of` returns them.
+        windows: The windows, as `windows_of` returns them.
         most_characters: How many characters the windows may have together.
     """
     scores = _scores(found, windows)
@@ -58,19 +53,16 @@ def best_windows(
     characters_left = most_characters
     for window in sorted(scores, key=scores.__getitem__, reverse=True):
         key, index = window
-        places = windows[window]
-        record = _lines_of_window(places[0].text, index)
+        record = _lines_of_window(found.texts.text_of(key), index)
         characters_left -= record.stop - record.start
         if characters_left < 0 or scores[window] < least:
             return
-        yield key, record, list(terms_at(places))
+        yield key, record, windows[window]
 
 
-def _scores(
-    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]]
-) -> dict[Window, float]:
+def _scores(found: FoundTerms, windows: Mapping[Window, Counter[int]]) -> dict[Window, float]:
     """Return the score of each window: the weight of its terms, with a share of the weight in the windows around it."""
-    weights = {window: _weight(found, places) for window, places in windows.items()}
+    weights = {window: _weight(found, held) for window, held in windows.items()}
     scores = dict[Window, float]()
     for key, index in windows:
         score = OWN_FACTOR * weights[key, index]
@@ -82,10 +74,10 @@ def _scores(
     return scores
 
 
-def _weight(found: FoundTerms, places: Iterable[Occurrence]) -> float:
-    """Return the weight of the terms at *places*, which grows ever less with each further place of the same term."""
+def _weight(found: FoundTerms, held: Counter[int]) -> float:
+    """Return the weight of the terms in a window, which grows ever less with each further place of the same term."""
     weight = 0.0
-    for term, count in terms_at(places).items():
+    for term, count in held.items():
         saturated = count * (SATURATION + 1) / (count + SATURATION)
         weight += found.weights[term] * saturated
     return weight

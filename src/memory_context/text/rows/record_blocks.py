@@ -96,22 +96,15 @@ class _Block:
         self.again += name in self.fields and name != self.last
         self.fields.setdefault(name, [])
         self.last = name
-        self._join(value, ", ")
         self.is_open = not value
-        self.is_wrapped = len(value) >= LONG_LINE
+        self.extend(value, ", ")
 
     def extend(self, text: str, joint: str) -> None:
-        """Add another line to the value of the last field."""
+        """Add a text to the value of the last field."""
         self.is_wrapped = len(text) >= LONG_LINE
-        self._join(text, joint)
-
-    def _join(self, text: str, joint: str) -> None:
-        if not text:
-            return
         parts = self.fields[self.last]
-        if parts:
-            parts.append(joint)
-        parts.append(text)
+        if text:
+            parts += [joint, text] if parts else [text]
 
     def value(self, name: str) -> str | None:
         """Return the value of a field; None if it is missing or empty."""

@@ -16,6 +16,7 @@ from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
+from memory_context.text.rows.records_of_markup import markup_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
@@ -27,6 +28,7 @@ from memory_context.text.rows.separated_values import (
     answer_table,
     separated_table,
 )
+from memory_context.text.rows.sql_inserts import inserted_table
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
 
@@ -68,7 +70,9 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = _of_objects(text) or _of_other_text(text)
+        table = (
+            _of_objects(text) or markup_table(text) or inserted_table(text) or _of_other_text(text)
+        )
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
@@ -91,13 +95,7 @@ def _of_other_text(text: str) -> TextTable | None:
         case _ if is_no_single_table(text):
             return joined_tables(text)
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
-            return (
-                markdown_table(text)
-                or ruled_table(text)
-                or separated_table(text)
-                or command_table(text)
-                or _of_block(text)
-            )
+            return markdown_table(text) or _of_single_table(text) or _of_block(text)
         case _:
             return markdown_table(text)
 
@@ -112,7 +110,11 @@ def _of_block(text: str) -> TextTable | None:
         return None
     if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
         return None
-    return ruled_table(block) or separated_table(block) or command_table(block)
+    return _of_single_table(block)
+
+
+def _of_single_table(text: str) -> TextTable | None:
+    return ruled_table(text) or separated_table(text) or command_table(text)
 
 
 def _of_objects(text: str) -> TextTable | None:

@@ -30,9 +30,9 @@ _RUN = r"[-=─━═]{2,}"
 _NEXT_RUN = rf"(?:[ |+:┌-╋║-╰]+{_RUN})"
 _AT_END = r"[ |+:┌-╋║-╰]*"
 _RULE = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}*{_AT_END}")
-# The same below or above several columns: a single run of hyphens may underline a heading.
-_RULE_OF_COLUMNS = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}+{_AT_END}")
-_UNDERLINE = re.compile(r"\s*([-=─━═])\1+\s*")
+# The same below or above several columns: a single run of hyphens may underline a heading. The last form is that of
+# `dpkg -l`, with pluses for flags.
+_RULE_OF_COLUMNS = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}+{_AT_END}|\+{{2,}}-=[-=]*")
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
@@ -61,36 +61,17 @@ def ruled_table(text: str) -> TextTable | None:
     read: None.
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
-    tried = head[:LINES_TRIED]
-    above = list(takewhile(lambda line: _is_no_rule(line) or _UNDERLINE.fullmatch(line), tried))
-    if len(above) == len(tried):
+    below = lines_of_names(head)
+    if not below:
         return None
-    rule, *after = head[len(above) :]
-    is_frame = _begins_frame(rule)
-    below = len(above) + 1
-    line_above = above[-1] if above else ""
-    if line_above.strip() and not is_frame:
-        names = line_above
-    elif after:
-        names = after[0]
-        below += 1 + any(map(_is_rule_of_columns, after[1:2]))
-    else:
+    first = next(place for place, line in enumerate(head) if _is_rule_of_columns(line))
+    # In a frame the names are between two rules, else above one.
+    names, *types = head[first + 1 : below - 1] or head[first - 1 : first]
+    if not _are_types(types):
         return None
-    if is_frame:
-        header = list(takewhile(_is_no_rule, after))
-        below_rule = after[len(header) + 1 :]
-        has_rows = below_rule and _BAR.search(below_rule[0])
-        if has_rows and len(header) > 1:
-            if not _are_types(header[1:]):
-                return None
-            below += len(header)
-    if _BAR.search(names.lstrip(_BARS)):
-        table = _between_bars(text, names, below, rule)
-    else:
-        table = _below_dashes(text, names, below, rule)
-    if len(table.columns) < 2:
-        return None
-    return table
+    read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
+    table = read(text, names, below, head[first])
+    return table if len(table.columns) > 1 else None
 
 
 def lines_of_names(head: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql import blind_index_key
+from memory_context.stores.sql import index_key_of_encrypted_databases as index_key
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import format_of
@@ -95,7 +95,7 @@ def hide_words(connection: sa.Connection) -> None:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
     """
     lock(connection)
-    if blind_index_key.prepare(connection, format_of(connection).codec):
+    if index_key.prepare(connection, format_of(connection).codec):
         reset(connection)
 
 
@@ -127,7 +127,7 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return the statistics of a user's index for BM25; None if nothing was indexed yet."""
     # Lexemes are hashed if the rows are encrypted.
     key = format_of(connection).index_key
-    hashed = partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES) if key else None
+    hashed = partial(index_key.keyed_hash, key, size=HASHED_BYTES) if key else None
     for number, chunks, length in _STATISTICS.rows(
         connection, connection.engine, {"user": user_id}
     ):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.message import Message, MessageFacts, own_message
@@ -18,8 +17,7 @@ from memory_context.stores import Filters
 from memory_context.text.frames_around_stored_text import quoted
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRun:
+class AgentRun(NamedTuple):
     """The run of an agent that keeps notes.
 
     Attributes:
@@ -34,12 +32,8 @@ class AgentRun:
 
     @classmethod
     def of(cls, saved: Mapping[str, str | None] | None) -> Self:
-        """Return the run that `to_json` turned into *saved*; for None, one without ids."""
+        """Return the run whose `_asdict` is *saved*; for None, one without ids."""
         return cls(**(saved or {}))
-
-    def to_json(self) -> dict[str, str | None]:
-        """Return the run in JSON's own types."""
-        return asdict(self)
 
 
 def unseen_notes(

@@ -1,0 +1,262 @@
+"""Read the records of markup: elements of one path in XML, rows of HTML tables, and iCalendar and vCard.
+
+Markup is read token by token, whatever is missing or malformed; entities that a document declares are left as they are.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from sys import intern
+
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.python_literals import REPR_AT_MOST
+from memory_context.text.rows.names_in_first_row import has_names, names_numbers
+from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nulls
+from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
+
+# A text with deeper elements is not read.
+DEEPEST = 50
+# An element with more facts is no record itself.
+MOST_FACTS = 20
+BEGINNING = 2000
+LEAST_COLUMNS = 3
+# A smaller table is not what a page is about.
+LEAST_OF_PAGE = 0.01
+TEXT = "text"
+# Each alternative consumes what it has read, closed or not, so that nothing is read twice.
+_TOKEN = re.compile(
+    r"<!--(?:[^-]++|-(?!->))*+(?:-->)?"
+    r"|<!\[CDATA\[(?P<data>(?:[^]]++|](?!]>))*+)(?:]]>)?"
+    r"|<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+"
+    r"|<(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?"
+    r"|<[!?][^>]*+>?"
+    r"|(?P<text>[^<]++)"
+)
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w:.-]*+)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s\"'>]++))?")
+_CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
+# The elements of HTML that are read, and what they stand in: so `<td>` closes the cell before it.
+_AROUND = {
+    "table": (),
+    "tr": ("", "table"),
+    "td": ("", "table", "tr"),
+    "th": ("", "table", "tr"),
+}
+_SPAN = re.compile("1?[1-9]")
+# Shapes and links are no records.
+_DRAWING_OR_PAGE = re.compile(r"<(?:svg|!doctype html|html|body)\b", re.IGNORECASE)
+# A property of iCalendar or vCard, such as `ATTENDEE;CN=Ann:mailto:ann@example.org`.
+_PROPERTY = re.compile(
+    r"^(?:[\w-]+\.)?([\w-]++)((?:;[\w-]++(?:=(?:\"[^\"\n]*+\"|[^\";:\n]++)*+)?)*+):(.*)$",
+    re.MULTILINE,
+)
+_PARAMETER = re.compile(r";([\w-]++)=(\"[^\"]*+\"|[^\";]*+)")
+# A line that begins with a blank continues the one above.
+_FOLD = re.compile(r"\n[ \t]")
+
+
+@dataclass(slots=True, eq=False)
+class _Element:
+    """An element.
+
+    Attributes:
+        name: Its name.
+        path: The names of the elements around it and its own, as a JSONPath.
+        around: The elements around it, the outermost first.
+        begin: Where its content begins.
+        attributes: Its attributes.
+        children: The elements in it.
+        text: Its content, if it has words of its own or no children.
+        has_words: Whether it has words of its own.
+    """
+
+    name: str
+    path: str
+    around: tuple[_Element, ...]
+    begin: int
+    attributes: dict[str, str]
+    children: list[_Element] = field(default_factory=list["_Element"])
+    text: str = ""
+    has_words: bool = False
+
+    def leaves(self, before: str = "") -> Iterator[tuple[str, str]]:
+        """Yield the attributes and texts in it, each with its path."""
+        for name, value in self.attributes.items():
+            yield f"{before}{name}", value
+        if self.text or not (self.children or self.attributes):
+            yield before.rstrip(".") or TEXT, self.text
+        for child in () if self.text else self.children:
+            yield from child.leaves(f"{before}{child.name}.")
+
+
+def markup_table(text: str) -> TextTable | None:
+    """Return the records in XML, HTML, iCalendar or vCard up to 1 MB; None for other texts.
+
+    Of the elements of XML with one path, those are taken that say most. What their children hold are columns under their
+    path; the facts of an element around them stand first, if it is one of several.
+    """
+    beginning = text[:BEGINNING].lstrip()
+    if len(text) > REPR_AT_MOST:
+        return None
+    if beginning.startswith("BEGIN:V"):
+        return _largest_records(_as_xml(text), "iCalendar")
+    # Markdown may begin with an element, too.
+    if not (beginning.startswith("<") and text[-BEGINNING:].rstrip().endswith(">")):
+        return None
+    table = _html_table(text) if _CELL.search(text) else None
+    if table or _DRAWING_OR_PAGE.search(beginning):
+        return table
+    return _largest_records(text, "XML")
+
+
+def _as_xml(text: str) -> str:
+    """Return iCalendar or vCard as XML."""
+
+    def element(line: re.Match[str]) -> str:
+        name, parameters, value = line.groups()
+        if name in ("BEGIN", "END"):
+            return f"<{'/' * (name == 'END')}{value}>"
+        attributes = _PARAMETER.sub(r" \1='\2'", html.escape(parameters, quote=False))
+        return f"<{name}{attributes}>{html.escape(value)}</{name}>"
+
+    return _PROPERTY.sub(element, _FOLD.sub("", text))
+
+
+def _largest_records(text: str, notation: str) -> TextTable | None:
+    """Return those elements of one path that say most, each with the facts of those around it that are one of several."""
+    groups = defaultdict[str, list[_Element]](list)
+    for element in _elements(text, {}):
+        # Links amid the words of a paragraph are no records.
+        if not element.around[-1].text:
+            groups[element.path].append(element)
+    path = max(groups, key=lambda path: _said_in_common(groups[path]), default="")
+    if not _said_in_common(groups[path]):
+        return None
+
+    @cache
+    def facts(outer: _Element) -> list[tuple[str, str]]:
+        """Return the attributes and plain texts of an element, if it is one of several and has few of them."""
+        if len(groups[outer.path]) < 2:
+            return []
+        plain = [child for child in outer.children if not (child.attributes or child.children)]
+        leaves = replace(outer, children=plain).leaves(f"{outer.name}.")
+        said = [(name, value) for name, value in leaves if value]
+        return said if len(said) <= MOST_FACTS else []
+
+    records = list[dict[str, str]]()
+    for element in groups[path]:
+        values = defaultdict[str, list[str]](list)
+        for name, value in chain(*map(facts, element.around), element.leaves()):
+            values[name].append(value)
+        records.append({name: ", ".join(parts) for name, parts in values.items()})
+    with suppress(InvalidSelectionError):  # they have more names than a table may have
+        return rows_of_values(records, f"the {notation} list {path}")
+    return None
+
+
+def _said_in_common(elements: list[_Element]) -> int:
+    """Return how much text several elements have under the names that half of them have once; 0 without two such names."""
+    texts = defaultdict[str, list[str]](list)
+    for element in elements:
+        for name, value in element.leaves():
+            texts[name].append(value)
+    common = [
+        said for said in texts.values() if len(elements) <= 2 * len(said) <= 2 * len(elements)
+    ]
+    if len(elements) < 2 or len(common) < LEAST_COMMON:
+        return 0
+    return sum(map(len, chain.from_iterable(common)))
+
+
+def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
+    """Return the elements of a text, each before those in it; none if they are nested too deeply.
+
+    Args:
+        text: The text.
+        around: The names of the elements that each may stand in, of HTML. An element that stands in any other closes that.
+    """
+    opened = [_Element("", "$", (), 0, {})]
+    elements = list[_Element]()
+    for token in _TOKEN.finditer(text):
+        name = (token["name"] or "").lower() if around else token["name"]
+        if not name or (around and name not in around):
+            said = token["data"] or token["text"] or " "
+            opened[-1].has_words |= not said.isspace()
+            continue
+        wanted = (name,) if token["end"] else around.get(name, ())
+        kept = len(opened)
+        for depth, element in enumerate(opened):
+            if element.name in wanted:
+                kept = depth + (not token["end"])
+        _close(opened[kept:], text, token.start())
+        del opened[kept:]
+        if token["end"]:
+            continue
+        found = _ATTRIBUTE.findall(token["attributes"])
+        attributes = {key: html.unescape(value.strip("\"'")) for key, value in found if value}
+        path = intern(f"{opened[-1].path}.{name}")
+        element = _Element(name, path, tuple(opened), token.end(), attributes)
+        opened[-1].children.append(element)
+        elements.append(element)
+        if not token["attributes"].endswith("/"):
+            opened.append(element)
+        if len(opened) > DEEPEST:
+            return []
+    _close(opened, text, len(text))
+    return elements
+
+
+def _close(elements: Iterable[_Element], text: str, end: int) -> None:
+    for element in elements:
+        if element.has_words or not element.children:
+            element.text = _said(text[element.begin : end]).strip()
+
+
+def _said(markup: str) -> str:
+    return html.unescape(_TOKEN.sub(r" \g<data>\g<text>", markup))
+
+
+def _html_table(text: str) -> TextTable | None:
+    """Return the largest table of a page; None if it has none."""
+    tables = defaultdict[int, list[_Element]](list)
+    for element in _elements(text, _AROUND):
+        if element.name == "tr":
+            tables[id(element.around[-1])].append(element)
+    read = map(_names_and_rows, [[], *tables.values()])
+    names, rows = max(read, key=lambda table: len(str(table[1])))
+    if len(rows) < 2 or len(str(rows)) < LEAST_OF_PAGE * len(text):
+        return None
+    return rows_of_values(rows, "the largest HTML table", names)
+
+
+def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
+    """Return the names above an HTML table, if it has some, and its rows; none if they have not all as many cells.
+
+    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out.
+    """
+    above = list[Row]()
+    below = list[Row]()
+    for row in table:
+        cells: Row = []
+        for cell in row.children:
+            span = _SPAN.fullmatch(cell.attributes.get("colspan", "1"))
+            said = "" if cell.children else " ".join(cell.text.split())
+            cells += [said] * int(span[0] if span else 1)
+        is_header = all(cell.name == "th" for cell in row.children)
+        if any(cells) and not (is_header and below):
+            (above if is_header else below).append(cells)
+    widths = set(map(len, above + below))
+    if not below or len(widths) > 1 or 1 in widths:
+        return [], []
+    names = [" ".join(dict.fromkeys(column)).strip() for column in zip(*above, strict=True)]
+    # A page may describe a term in each row of two columns.
+    may_have_names = len(below[0]) >= LEAST_COLUMNS and has_names(below)
+    if not names and (may_have_names or names_numbers(below)):
+        names = below.pop(0)
+    return names, [with_nulls(row) for row in below]
