@@ -34,8 +34,12 @@ from memory_context import (
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.text.tokens.counter import as_counter
 
-ANY: Any = None
 NO_MANAGER = "a MemoryManager is needed here, not str"
+
+
+def wrong(value: object) -> Any:
+    """The value, of a type that nothing checks before the library does."""
+    return value
 
 
 class Late:
@@ -54,70 +58,85 @@ def memory() -> Any:
         yield manager
 
 
-@for_each(
-    "wrong, message",
-    [
-        (lambda m: m.retrieve("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
-        (lambda m: m.page("k", max_tokens="5"), "max_tokens must be a whole number of tokens"),
-        (lambda m: memory_tools(m, max_tokens=ANY or "5"), "max_tokens must be a whole number of"),
-        (lambda m: memory_tools(m, page_tokens=ANY or "5"), "page_tokens must be a whole number"),
-        (lambda m: m.page("k", offset=None), "offset must be a whole number, 0 or more, not None"),
-        (lambda m: m.page("k", "1-2"), "selection must be a Selection, such as Selection(lines="),
-        (lambda m: ScopedMemory(m).get(category=5), "a category is a path"),
-        (lambda m: ScopedMemory(m).get(tags=5), "tags must be a text, or a list of texts, not 5"),
-        (lambda m: ScopedMemory(m).get(tier=["global"]), "there is no tier ['global']"),
-        (lambda m: ScopedMemory(m, policies=TierPolicy("team")), "policies must be a list of"),
-        (lambda m: ContextAssembler(m).build("x", 9, 60), "allocation must be a dict of tiers"),
-        (lambda _: ContextAssembler(ANY or "sqlite://"), NO_MANAGER),
-        (lambda _: ConversationMemory(manager=ANY or "sqlite://"), NO_MANAGER),
-        (lambda _: observe(ANY or "sqlite://"), NO_MANAGER),
-        (lambda _: ConversationMemory(idle_timeout=ANY or "1h"), "idle_timeout must be above 0"),
-        (lambda _: ConversationMemory(idle_timeout=float("nan")), "idle_timeout must be above 0"),
-        (lambda _: ConversationMemory().add_turn("s", "human", ANY or 5), "text must be a text"),
-        (lambda _: ConversationMemory().add_turn("s", "human", "x", ANY or 5), "data must be a"),
-        (lambda _: TierPolicy(ANY or 5), "name must be a text, not 5"),
-        (lambda _: TierPolicy("team", evict=ANY or "all"), "evict must be a number from 0 to 1"),
-        (lambda _: FileStore(ANY), "directory must be a path, not None"),
-        (lambda _: AgentMemoryService(ANY), "app_cache_dir must be a path, not None"),
-        (lambda _: AgentMemoryService("x", quota_bytes=ANY), "quota_bytes must be 0 or more"),
-        (lambda _: as_counter(ANY or print).count("x"), "returns a number, 0 or more; print"),
-        (lambda _: as_counter(lambda _: -1).count("x"), "returns a number, 0 or more; <lambda>"),
-        (
-            lambda _: MemoryManager("sqlite://", user_id="a", summarizer=Late()),
-            "not an async one, which Late lacks",
-        ),
-        (
-            lambda _: MemoryContext("sqlite:///a.db"),
-            "user_id is not a database's URL, which is given",
-        ),
-        (
-            lambda _: SQLAlchemyStore("sqlite://", codec=ANY or "zip"),
-            "codec must be a codec, such as",
-        ),
-        (lambda _: SQLAlchemyStore("sqlite://", codec=ANY or Compressed), "codec must be a codec"),
-        (
-            lambda _: SQLAlchemyStore("sqlite://", redactor=ANY or True),
-            "redactor must be a redactor",
-        ),
-        (
-            lambda _: SQLAlchemyStore("sqlite://", calls_kept=ANY or 30),
-            "calls_kept must be a timedel",
-        ),
-        (
-            lambda _: FileStore("d", redactor=ANY or Redactor),
-            "redactor must be a redactor, such as",
-        ),
-        (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
-        (lambda _: SQLAlchemyStore(ANY or Path("a.db")), "use sqlite:///a.db"),
-        (lambda _: SQLAlchemyStore("sqlite://", password_variable=ANY), "the name of an environ"),
-    ],
-)
+CASES: list[tuple[Callable[[Any], object], str]] = [
+    (
+        lambda m: m.retrieve("k", max_tokens=wrong("5")),
+        "max_tokens must be a whole number of tokens",
+    ),
+    (lambda m: m.page("k", max_tokens=wrong("5")), "max_tokens must be a whole number of tokens"),
+    (lambda m: memory_tools(m, max_tokens=wrong("5")), "max_tokens must be a whole number of"),
+    (lambda m: memory_tools(m, page_tokens=wrong("5")), "page_tokens must be a whole number"),
+    (
+        lambda m: m.page("k", offset=wrong(None)),
+        "offset must be a whole number, 0 or more, not None",
+    ),
+    (
+        lambda m: m.page("k", wrong("1-2")),
+        "selection must be a Selection, such as Selection(lines=",
+    ),
+    (lambda m: ScopedMemory(m).get(category=wrong(5)), "a category is a path"),
+    (
+        lambda m: ScopedMemory(m).get(tags=wrong(5)),
+        "tags must be a text, or a list of texts, not 5",
+    ),
+    (lambda m: ScopedMemory(m).get(tier=wrong(["global"])), "there is no tier ['global']"),
+    (lambda m: ScopedMemory(m, policies=wrong(TierPolicy("team"))), "policies must be a list of"),
+    (lambda m: ContextAssembler(m).build("x", 9, wrong(60)), "allocation must be a dict of tiers"),
+    (lambda _: ContextAssembler(wrong("sqlite://")), NO_MANAGER),
+    (lambda _: ConversationMemory(manager=wrong("sqlite://")), NO_MANAGER),
+    (lambda _: observe(wrong("sqlite://")), NO_MANAGER),
+    (lambda _: ConversationMemory(idle_timeout=wrong("1h")), "idle_timeout must be above 0"),
+    (lambda _: ConversationMemory(idle_timeout=float("nan")), "idle_timeout must be above 0"),
+    (lambda _: ConversationMemory().add_turn("s", "human", wrong(5)), "text must be a text"),
+    (lambda _: ConversationMemory().add_turn("s", "human", "x", wrong(5)), "data must be a"),
+    (lambda _: TierPolicy(wrong(5)), "name must be a text, not 5"),
+    (lambda _: TierPolicy("team", evict=wrong("all")), "evict must be a number from 0 to 1"),
+    (lambda _: FileStore(wrong(None)), "directory must be a path, not None"),
+    (lambda _: AgentMemoryService(wrong(None)), "app_cache_dir must be a path, not None"),
+    (lambda _: AgentMemoryService("x", quota_bytes=wrong(None)), "quota_bytes must be 0 or more"),
+    (lambda _: as_counter(wrong(print)).count("x"), "returns a number, 0 or more; print"),
+    (lambda _: as_counter(lambda _: -1).count("x"), "returns a number, 0 or more; <lambda>"),
+    (
+        lambda _: MemoryManager("sqlite://", user_id="a", summarizer=wrong(Late())),
+        "not an async one, which Late lacks",
+    ),
+    (
+        lambda _: MemoryContext("sqlite:///a.db"),
+        "user_id is not a database's URL, which is given",
+    ),
+    (
+        lambda _: SQLAlchemyStore("sqlite://", codec=wrong("zip")),
+        "codec must be a codec, such as",
+    ),
+    (lambda _: SQLAlchemyStore("sqlite://", codec=wrong(Compressed)), "codec must be a codec"),
+    (
+        lambda _: SQLAlchemyStore("sqlite://", redactor=wrong(True)),
+        "redactor must be a redactor",
+    ),
+    (
+        lambda _: SQLAlchemyStore("sqlite://", calls_kept=wrong(30)),
+        "calls_kept must be a timedel",
+    ),
+    (
+        lambda _: FileStore("d", redactor=wrong(Redactor)),
+        "redactor must be a redactor, such as",
+    ),
+    (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
+    (lambda _: SQLAlchemyStore(wrong(Path("a.db"))), "use sqlite:///a.db"),
+    (
+        lambda _: SQLAlchemyStore("sqlite://", password_variable=wrong(None)),
+        "the name of an environ",
+    ),
+]
+
+
+@for_each("call, message", CASES)
 def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
-    memory: Any, wrong: Callable[[Any], object], message: str
+    memory: Any, call: Callable[[Any], object], message: str
 ) -> None:
     """An argument of a wrong type raises an error of the library that names it, at that call."""
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
-        wrong(memory)
+        call(memory)
 
 
 def test_help_shows_the_arguments_of_the_middleware() -> None:
@@ -143,7 +162,7 @@ def test_the_repr_of_a_memory_is_short(memory: Any) -> None:
 
 async def test_a_counter_may_return_fractions() -> None:
     """A counter such as ``len(text) / 4`` folds: every text stayed in full, because a reference has a whole count."""
-    context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(counter=ANY or quarter))
+    context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(counter=wrong(quarter)))
     await context.add_message(UserMessage(content="line of a log\n" * 999, source="reader"))
     assert "- 3497 tokens]" in str((await context.get_messages())[0].content)
 
@@ -156,7 +175,7 @@ def quarter(text: str) -> float:
 async def test_a_text_is_no_memory_content() -> None:
     """AutoGen's memory says that it takes a `MemoryContent`, if it is given a text."""
     with pytest.raises(InvalidArgumentError, match=r"add\(\) takes a MemoryContent, not str"):
-        await SQLMemory("ann", store="sqlite://").add(ANY or "Answer briefly.")
+        await SQLMemory("ann", store="sqlite://").add(wrong("Answer briefly."))
 
 
 def test_what_has_a_store_open_says_that_it_is_not_copied(memory: Any, tmp_path: Path) -> None:

@@ -56,7 +56,10 @@ _TEXT = _a("a text", str)
 _FLAG = _a("true or false", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
 _THRESHOLDS = _a("a mapping from names to numbers of tokens", Mapping)
-_TOKENS = (lambda value: value is None or is_whole(value), "a whole number of tokens, or None")
+_TOKENS: Check = (
+    lambda value: value is None or is_whole(value),
+    "a whole number of tokens, or None",
+)
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
 _CHECKS: Final[Mapping[str, Check]] = {
