@@ -189,18 +189,19 @@ def _seconds_in(line: str) -> float | None:
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
     """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
-    sign = 1 if asked.is_largest else -1
-    bound = quantity(asked.bound)
     if not asked.bound:
-        bound = sign * max(sign * value for value, _ in rows)
+        values = [value for value, _ in rows]
+        extreme = max(values) if asked.is_largest else min(values)
+        return [row for value, row in rows if value == extreme]
+    bound = quantity(asked.bound)
     if bound is None:
         return []
-    is_bound_meant = asked.has_bound or not asked.bound
-    return [
-        row
-        for value, row in rows
-        if sign * value > sign * bound or (is_bound_meant and value == bound)
-    ]
+    meant = list[Row]()
+    for value, row in rows:
+        is_beyond = value > bound if asked.is_largest else value < bound
+        if is_beyond or (asked.has_bound and value == bound):
+            meant.append(row)
+    return meant
 
 
 def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:

@@ -9,6 +9,40 @@ from memory_context.text.relevance.question_terms import READ_AT_MOST
 
 _DURATION = "time duration seconds ms elapsed latency runtime took length"
 _PRICE = "price cost total amount fee rate fare sum"
+# Superlatives of English, German, French and Spanish, Japanese and Chinese. An underscore stands for a space.
+_NEWEST = """
+newest latest youngest most_recent neueste[nrs]? jüngste[nrs]? plus_récente?s? más_recientes? 最新
+"""
+_OLDEST = """
+oldest earliest älteste[nrs]? früheste[nrs]? plus_ancien(?:ne)?s? más_antigu[oa]s? 最古
+"""
+_LONGEST = """
+longest slowest längste[nrs]? langsamste[nrs]? plus_long(?:ue)?s? plus_lente?s? más_larg[oa]s? más_lent[oa]s?
+"""
+_SHORTEST = """
+shortest fastest quickest kürzeste[nrs]? schnellste[nrs]? plus_courte?s? plus_rapides? más_cort[oa]s? más_rápid[oa]s?
+"""
+_DEAREST = """
+priciest dearest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?
+"""
+_CHEAPEST = """
+cheapest least_expensive billigste[nrs]? günstigste[nrs]? moins_ch(?:er|ère)s? más_barat[oa]s?
+"""
+_SMALLEST = r"""
+(?<!at\s)least fewest lowest smallest lightest weakest coldest min(?:imum)? wenigsten kleinste[nrs]? niedrigste[nrs]?
+geringste[nrs]? (?:le|la|les)_moins (?:le|la|les)_plus_(?:petite?|bas|basse|faible)s? menor mínim[oa] más_baj[oa]s?
+más_pequeñ[oa]s? 最小 最低 最少 最短
+"""
+_LARGEST = r"""
+(?<!at\s)most highest largest biggest greatest heaviest strongest hottest warmest furthest farthest widest tallest deepest
+(?-i:max|^Max)(?:imum)? meisten höchste[nrs]? größte[nrs]? schwerste[nrs]? (?:le|la|les)_plus mayor máxim[oa] más 最大 最高
+最多 最長 最长 一番 最も
+"""
+_ABOVE = "over above (?<!not\\s)(?<!no\\s)(?:more|greater|higher|larger)_than exceed(?:s|ing)? über mehr_als plus_de más_de"
+_BELOW = "under below (?<!not\\s)(?<!no\\s)(?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de"
+# The same with the number itself.
+_FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos"
+_UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
 _UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
 _NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
 # "The second largest" and "the three largest" are not the largest one.
@@ -52,96 +86,29 @@ class AskedValue:
 
 def _any_of(words: str, behind: str = "") -> re.Pattern[str]:
     """Return a pattern of any of the words; those of scripts without spaces may stand within a run of signs."""
-    with_spaces = words.replace("_", r"\s+").split()
-    patterns = [rf"\b{word}\b" if word[0] < "\u3000" else word for word in with_spaces]
+    patterns = list[str]()
+    for word in words.split():
+        pattern = word.replace("_", r"\s+")
+        has_spaces = word[0] < "\u3000"
+        patterns.append(rf"\b{pattern}\b" if has_spaces else pattern)
     return re.compile(rf"(?:{'|'.join(patterns)}){behind}", re.IGNORECASE)
 
 
 _COUNTING = frozenset(("most", "least", "fewest"))
-# The first meaning that is found counts: "most recent" before "most", "more than 9" before "most". The words are those of
-# English, German, French and Spanish, Japanese and Chinese. An underscore stands for a space.
+# The first meaning that is found counts: "most recent" before "most", "more than 9" before "most".
 _MEANINGS = (
-    # The number itself is meant, too.
-    (
-        _any_of(
-            "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos",
-            _NUMBER,
-        ),
-        AskedValue(is_largest=True, has_bound=True),
-    ),
-    (
-        _any_of(
-            "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo",
-            _NUMBER,
-        ),
-        AskedValue(is_largest=False, has_bound=True),
-    ),
-    (
-        _any_of(
-            r"over above (?<!not\s)(?<!no\s)(?:more|greater|higher|larger)_than exceed(?:s|ing)? "
-            "über mehr_als plus_de más_de",
-            _NUMBER,
-        ),
-        AskedValue(is_largest=True),
-    ),
-    (
-        _any_of(
-            r"under below (?<!not\s)(?<!no\s)(?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de",
-            _NUMBER,
-        ),
-        AskedValue(is_largest=False),
-    ),
-    (
-        _any_of(
-            "newest latest youngest most_recent neueste[nrs]? jüngste[nrs]? plus_récente?s? más_recientes? 最新"
-        ),
-        AskedValue(is_largest=True, is_date=True),
-    ),
-    (
-        _any_of(
-            "oldest earliest älteste[nrs]? früheste[nrs]? plus_ancien(?:ne)?s? más_antigu[oa]s? 最古"
-        ),
-        AskedValue(is_largest=False, is_date=True),
-    ),
-    (
-        _any_of(
-            "longest slowest längste[nrs]? langsamste[nrs]? plus_long(?:ue)?s? plus_lente?s? más_larg[oa]s? más_lent[oa]s?"
-        ),
-        AskedValue(is_largest=True, columns=_DURATION),
-    ),
-    (
-        _any_of(
-            "shortest fastest quickest kürzeste[nrs]? schnellste[nrs]? plus_courte?s? plus_rapides? más_cort[oa]s? "
-            "más_rápid[oa]s?"
-        ),
-        AskedValue(is_largest=False, columns=_DURATION),
-    ),
-    (
-        _any_of("priciest dearest most_expensive teuerste[nrs]? plus_ch(?:er|ère)s? más_car[oa]s?"),
-        AskedValue(is_largest=True, columns=_PRICE),
-    ),
-    (
-        _any_of(
-            "cheapest least_expensive billigste[nrs]? günstigste[nrs]? moins_ch(?:er|ère)s? más_barat[oa]s?"
-        ),
-        AskedValue(is_largest=False, columns=_PRICE),
-    ),
-    (
-        _any_of(
-            r"(?<!at\s)least fewest lowest smallest lightest weakest coldest min(?:imum)? wenigsten kleinste[nrs]? "
-            r"niedrigste[nrs]? geringste[nrs]? (?:le|la|les)_moins (?:le|la|les)_plus_(?:petite?|bas|basse|faible)s? menor "
-            r"mínim[oa] más_baj[oa]s? más_pequeñ[oa]s? 最小 最低 最少 最短"
-        ),
-        AskedValue(is_largest=False),
-    ),
-    (
-        _any_of(
-            r"(?<!at\s)most highest largest biggest greatest heaviest strongest hottest warmest furthest farthest widest "
-            r"tallest deepest (?-i:max|^Max)(?:imum)? meisten höchste[nrs]? größte[nrs]? schwerste[nrs]? "
-            r"(?:le|la|les)_plus mayor máxim[oa] más 最大 最高 最多 最長 最长 一番 最も"
-        ),
-        AskedValue(is_largest=True),
-    ),
+    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True, has_bound=True)),
+    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False, has_bound=True)),
+    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True)),
+    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False)),
+    (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
+    (_any_of(_OLDEST), AskedValue(is_largest=False, is_date=True)),
+    (_any_of(_LONGEST), AskedValue(is_largest=True, columns=_DURATION)),
+    (_any_of(_SHORTEST), AskedValue(is_largest=False, columns=_DURATION)),
+    (_any_of(_DEAREST), AskedValue(is_largest=True, columns=_PRICE)),
+    (_any_of(_CHEAPEST), AskedValue(is_largest=False, columns=_PRICE)),
+    (_any_of(_SMALLEST), AskedValue(is_largest=False)),
+    (_any_of(_LARGEST), AskedValue(is_largest=True)),
 )
 
 
