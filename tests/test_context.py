@@ -584,6 +584,13 @@ class TestState:
         with pytest.raises(exceptions.StateError, match="not a context's state"):
             await context.load_state(state)  # type: ignore[arg-type]
 
+    async def test_wrong_field(self, context: MemoryContext) -> None:
+        """The error about a state that was edited names the field that is wrong."""
+        wrong = {"messages": [], "memory_context": {**FACTS, "seen": "many"}}
+
+        with pytest.raises(exceptions.StateError, match=r"the first in memory_context\.seen: "):
+            await context.load_state(wrong)
+
     async def test_odd_texts(self, context: MemoryContext) -> None:
         """NUL bytes and lone surrogates survive a state."""
         messages = await fill(context, user("\0 \ud800"))

@@ -69,8 +69,10 @@ def parse_state(state: object) -> ContextState:
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
         raise StateError(
-            f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
+            f"not a context's state: {error.error_count()} errors, the first in {field}: {first['msg']}"
         ) from error
     facts = found.memory_context
     if facts:
