@@ -38,8 +38,9 @@ from memory_context import (
     default_counter,
     exceptions,
 )
+from memory_context.conversation.message import FunctionCall as NeutralCall
 from memory_context.conversation.message import Message, as_lines, from_lines
-from memory_context.conversation.message_groups import groups
+from memory_context.conversation.message_groups import groups, recall_position
 from memory_context.conversation.recall.turns_meant import best_turns
 from memory_context.testing import check_prompt
 from messages import (
@@ -759,3 +760,13 @@ async def test_large_arguments_become_references() -> None:
     assert "app.log" == arguments["path"]
     assert LOG == await context.retrieve(MemoryRef.parse(arguments["content"]).key)
     assert dumps(prompt) == dumps(await context.get_messages())
+
+
+def test_a_cancelled_call_of_another_agent_keeps_no_results_from_recall() -> None:
+    """Recalled text goes before a call and its result, also behind a call of another agent that was never answered."""
+    cancelled = Message("1", "assistant", "y", {}, calls=(NeutralCall("c1", "slow", "{}"),))
+    asked = Message("2", "assistant", "x", {}, calls=(NeutralCall("c2", "alerts", "{}"),))
+    answer = Message("3", "tool", "alerts", {0: "order-777 is delayed"}, answers="c2")
+
+    assert 1 == recall_position([cancelled, asked, answer], 1)
+    assert recall_position([cancelled, asked, answer], 3) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_classic.agents import AgentExecutor, BaseSingleActionAgent
@@ -540,5 +540,8 @@ def test_a_password_of_the_url_is_in_no_repr_and_no_error() -> None:
     wrong: dict[str, Any] = {"store": url}
     with pytest.raises(ValidationError) as refused:
         MemoryContextMemory(**wrong)
-    for shown in (repr(memory), dumps(memory), str(refused.value)):
+    with pytest.raises(ValidationError) as retriever_refused:
+        MemoryRetriever(manager=cast("Any", url))
+    refusals = [str(refused.value), str(retriever_refused.value)]
+    for shown in (repr(memory), dumps(memory), *refusals):
         assert "hunter2" not in shown

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from autogen_core.models import UserMessage
 
 from for_each import for_each
@@ -93,12 +94,12 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: TierPolicy("team", evict=wrong("all")), "evict must be a number from 0 to 1"),
     (lambda _: FileStore(wrong(None)), "directory must be a path, not None"),
     (lambda _: AgentMemoryService(wrong(None)), "app_cache_dir must be a path, not None"),
-    (lambda _: AgentMemoryService("x", quota_bytes=wrong(None)), "quota_bytes must be 0 or more"),
+    (lambda _: AgentMemoryService("x", quota_bytes=wrong(None)), "quota_bytes must be an int or"),
     (lambda _: as_counter(wrong(print)).count("x"), "returns a number, 0 or more; print"),
     (lambda _: as_counter(lambda _: -1).count("x"), "returns a number, 0 or more; <lambda>"),
     (
         lambda _: MemoryManager("sqlite://", user_id="a", summarizer=wrong(Late())),
-        "not an async one, which Late lacks",
+        "that is not async; Late has none",
     ),
     (
         lambda _: MemoryContext("sqlite:///a.db"),
@@ -121,7 +122,11 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: FileStore("d", redactor=wrong(Redactor)),
         "redactor must be a redactor, such as",
     ),
+    (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id is not a database's URL"),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
+    (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
+    (lambda m: ScopedMemory(m).get(tags=wrong(False)), "tags must be a text, or a list of texts"),
+    (lambda _: ConversationMemory(idle_timeout=1e15), "below 2.7 million years, or None"),
     (lambda _: SQLAlchemyStore(wrong(Path("a.db"))), "use sqlite:///a.db"),
     (
         lambda _: SQLAlchemyStore("sqlite://", password_variable=wrong(None)),
@@ -137,6 +142,20 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
     """An argument of a wrong type raises an error of the library that names it, at that call."""
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         call(memory)
+
+
+def test_tags_are_counted_when_they_are_read(memory: Any) -> None:
+    """An iterator over no tags asks for none in particular, as an empty list does; it found nothing."""
+    memories = ScopedMemory(memory, session_id="s")
+    memories.save("A note.", tier="session")
+    assert 1 == memories.count(tags=iter(())) == memories.count(tags=[])
+
+
+def test_a_user_whose_id_is_a_url_can_be_forgotten() -> None:
+    """Memories that a context has stored for a URL by mistake are read and erased as those of any other user."""
+    with SQLAlchemyStore("sqlite://") as store:
+        MemoryManager(store, user_id="sqlite:///app.db").store("kept by mistake")
+        assert 1 == store.forget_user("sqlite:///app.db").memories
 
 
 def test_help_shows_the_arguments_of_the_middleware() -> None:
@@ -181,8 +200,10 @@ async def test_a_text_is_no_memory_content() -> None:
 def test_what_has_a_store_open_says_that_it_is_not_copied(memory: Any, tmp_path: Path) -> None:
     """Pickling or deeply copying a store, a manager or a context says what to do; it ended with the error of a lock."""
     memories = ScopedMemory(memory)
-    owners = [memory, memories, memory.memory_store, FileStore(tmp_path), MemoryContext("ann")]
+    on_an_engine = SQLAlchemyStore(sa.create_engine(f"sqlite:///{tmp_path}/engine.db"))
+    stores = [memory.memory_store, on_an_engine, FileStore(tmp_path)]
+    owners = [memory, memories, *stores, MemoryContext("ann"), ConversationMemory()]
     for owner in owners:
         for copied in (copy.deepcopy, pickle.dumps):
-            with pytest.raises(NotSerializableError, match="open it by its URL"):
+            with pytest.raises(NotSerializableError, match="of a store by its URL"):
                 copied(owner)

@@ -30,8 +30,10 @@ class MemoryRetriever(BaseRetriever):
         max_tokens: The most tokens of a document's content; None for whole texts.
     """
 
-    # By default, pydantic ignores unknown settings silently.
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    # By default, pydantic ignores unknown settings silently, and quotes a URL with its password.
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", hide_input_in_errors=True
+    )
 
     manager: MemoryManager = Field(exclude=True)
     k: int = Field(default=5, ge=1)

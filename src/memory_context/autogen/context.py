@@ -76,6 +76,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.displayed import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
+from memory_context.model.scope import check_no_url
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop
 from memory_context.sentences_models_read import MEMORY_INSTRUCTIONS
@@ -162,6 +163,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__()
+        check_no_url(user_id)
         self._initial_messages = _checked_messages(initial_messages or []) or None
         self.max_tokens = max_tokens
         self.fold_policy = fold_policy_of(fold, threshold)

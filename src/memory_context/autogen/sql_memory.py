@@ -30,7 +30,7 @@ from memory_context.model.auditor_and_its_entries import Action, AnyAuditTrail
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
-from memory_context.model.scope import Scope
+from memory_context.model.scope import Scope, check_no_url
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
@@ -95,6 +95,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
         audit: AnyAuditTrail | None = None,
     ) -> None:
+        check_no_url(user_id)
         self._manager = MemoryManager(
             store,
             user_id=user_id,

@@ -358,7 +358,8 @@ def _check_flags_and_sizes(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> N
         value = getattr(policy, setting.name)
         if setting.type == "bool" and not isinstance(value, bool):
             raise InvalidArgumentError(f"{setting.name}= takes True or False, not {value!r:.80}")
-        if setting.type in ("int", "int | None") and value is not None:
+        is_optional = setting.type == "int | None"
+        if setting.type == "int" or (is_optional and value is not None):
             _check_tokens(setting.name, value)
 
 

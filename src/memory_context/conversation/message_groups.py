@@ -10,16 +10,33 @@ from memory_context.conversation.message import Message
 def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     """Return where the newest group of messages begins, which is where recalled text goes; None if a model has seen it.
 
-    A model has seen the first *seen* messages.
+    A call and its results are one group. Every other message is a group of its own, unless it stands between a call and
+    its results. A model has seen the first *seen* messages.
     """
-    last = len(messages) - 1
-    if last < seen:
+    start = len(messages) - 1
+    while start >= seen:
+        opener = _opener(messages, start, seen)
+        if opener is None:
+            return start
+        start = opener
+    return None
+
+
+def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
+    """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
+    if messages[start].answers is not None:
+        for index in reversed(range(start)):
+            if messages[index].calls:
+                return index
         return None
-    start, _ = groups(messages)[-1]
-    if start >= seen:
-        return start
-    # What somebody says while a call that a model has seen is open does not belong to the results.
-    return last if messages[last].answers is None else None
+    answered = set[str]()
+    for index in reversed(range(seen, start)):
+        message = messages[index]
+        if message.answers is not None:
+            answered.add(message.answers)
+        elif {call.id for call in message.calls} - answered:
+            return index
+    return None
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:

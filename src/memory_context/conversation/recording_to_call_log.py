@@ -93,7 +93,7 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
         messages=len(prompt),
         folded=_new(attrgetter("keys_of_outputs"), seen, prompt),
         recalled=_new(_brought_keys, seen, prompt),
-        compacted=_new(lambda message: filter(None, [message.known.stands_for]), seen, prompt),
+        compacted=_new(_compacted_keys, seen, prompt),
     )
 
 
@@ -115,3 +115,7 @@ def _brought_keys(message: Message) -> Iterable[str]:
     if message.is_a("recall") or message.is_a("notes"):
         return message.known.lines
     return ()
+
+
+def _compacted_keys(message: Message) -> Iterable[str]:
+    return filter(None, [message.known.stands_for])

@@ -95,11 +95,11 @@ class ConversationMemory:
             check_whole("max_turns", max_turns, 1)
         is_timeout = (
             isinstance(idle_timeout, int | float)
-            and 0 < idle_timeout <= timedelta.max.total_seconds()
+            and 0 < idle_timeout < timedelta.max.total_seconds()
         )
         if idle_timeout is not None and not is_timeout:
             raise InvalidArgumentError(
-                f"idle_timeout must be above 0 seconds, or None, not {idle_timeout!r}"
+                f"idle_timeout must be above 0 seconds and below 2.7 million years, or None, not {idle_timeout!r}"
             )
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)

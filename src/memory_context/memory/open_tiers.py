@@ -19,7 +19,7 @@ from memory_context.exceptions import (
     RecordChangedError,
     StoreError,
 )
-from memory_context.memory.filters_from_keywords import search_filters
+from memory_context.memory.filters_from_keywords import as_list, search_filters
 from memory_context.memory.manager import NEEDING_IDS, MemoryManager
 from memory_context.model.category import check_category
 from memory_context.model.checked_arguments import check_arguments
@@ -146,6 +146,7 @@ class TierNotes(ClosedAtExit):
             self._owner.close()
 
     def _policy(self, tier: str) -> TierPolicy:
+        # Compared, not looked up: what is no text may have no hash.
         for name, policy in self.policies.items():
             if name == tier:
                 return policy
@@ -161,7 +162,7 @@ class TierNotes(ClosedAtExit):
         self,
         tier: str | None,
         category: str | None = None,
-        tags: str | Iterable[str] = (),
+        tags: str | Iterable[str] | None = (),
         filters: Filters | None = None,
     ) -> dict[str, Any]:
         """Return the filters for the notes of a tier, or of all open ones."""
@@ -170,7 +171,9 @@ class TierNotes(ClosedAtExit):
         if not str(category).endswith("*"):
             check_category(category)
         tiers = self.open_tiers if tier is None else tier
-        return search_filters(filters, tier=tiers, category=category, tags=tags or None)
+        check_arguments(tags=tags)
+        words = as_list(() if tags is None else tags) or None
+        return search_filters(filters, tier=tiers, category=category, tags=words)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
         scope = self.manager.scope

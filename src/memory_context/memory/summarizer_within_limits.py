@@ -95,8 +95,8 @@ class Summaries:
         is_one = isinstance(self.summarizer, Summarizer)
         if not is_one or iscoroutinefunction(self.summarizer.summarize):
             raise InvalidArgumentError(
-                "a summarizer needs a method summarize(text, description), not an async one, "
-                f"which {type(self.summarizer).__name__} lacks"
+                "a summarizer has a method summarize(text, description) that is not async; "
+                f"{type(self.summarizer).__name__} has none"
             )
 
     def after_fork(self) -> None:

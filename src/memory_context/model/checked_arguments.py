@@ -53,7 +53,7 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
 
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
-_FLAG = _a("true or false", bool)
+_FLAG = _a("True or False", bool)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
 _THRESHOLDS = _a("a mapping from names to numbers of tokens", Mapping)
 _TOKENS: Check = (

@@ -62,4 +62,6 @@ def check_not_negative(limits: object, names: Iterable[str]) -> None:
     for name in names:
         value = getattr(limits, name)
         if not isinstance(value, int | float) or value < 0:
-            raise InvalidArgumentError(f"{name} must be 0 or more, not {shown(value)}")
+            raise InvalidArgumentError(
+                f"{name} must be an int or a float, 0 or more, not {shown(value)}"
+            )

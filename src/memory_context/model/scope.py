@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -71,7 +72,18 @@ class Scope:
         return (tier, tier_id) in self.places
 
 
+_DATABASE_URL = re.compile(r"(?:sqlite|postgres)[a-z0-9+]*://")
 _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
+
+
+def check_no_url(user_id: object) -> None:
+    """Check what a class that takes the user first was given: a URL there would open the default store.
+
+    Raises:
+        InvalidScopeError: It is a database's URL, which is given as ``store=``.
+    """
+    if isinstance(user_id, str) and _DATABASE_URL.match(user_id):
+        raise InvalidScopeError("user_id is not a database's URL, which is given as store=")
 
 
 def _name(field: str, value: object) -> str:
@@ -83,10 +95,6 @@ def _name(field: str, value: object) -> str:
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
-    # A context takes the user first, and a manager the store: a URL in the user's place would open the default store.
-    is_url = "://" in value and value.startswith(("sqlite", "postgres"))
-    if is_url and field == "user_id":
-        raise InvalidScopeError("user_id is not a database's URL, which is given as store=")
     is_short = len(value) <= MAX_NAME
     if not is_short or not value.strip() or not value.isprintable():
         raise InvalidScopeError(

@@ -73,13 +73,14 @@ class Lock:
         self._lock.release()
 
     def __getstate__(self) -> None:
-        """Refuse to be pickled or copied deeply, for the store, context, … that it belongs to.
+        """Refuse to be pickled or copied deeply, also for the store, context, … that it belongs to.
 
         Raises:
             NotSerializableError: Always.
         """
         raise NotSerializableError(
-            "a store, and what has one open, belongs to its process and is not copied: open it by its URL in the other one"
+            "what has a lock, such as a store or what has one open, belongs to its process and is not copied: "
+            "make another one there, of a store by its URL"
         )
 
     def after_fork(self) -> None:

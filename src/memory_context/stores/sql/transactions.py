@@ -87,15 +87,16 @@ class Database:
         self.codec = codec
         self._row_format = RowFormat(codec)
         self._is_pool = isinstance(source, sa.Pool)
-        self._callers_engine: sa.Engine | None = None
+        callers_engine: sa.Engine | None = None
         if isinstance(source, sa.Engine | sa.Pool):
-            self._callers_engine = engine_setup.callers_engine(source)
-            self.url = self._callers_engine.url
+            callers_engine = engine_setup.callers_engine(source)
+            self.url = callers_engine.url
         else:
             self.url = urls.store_url(source, password_variable)
-        # With a timeout, because whoever holds it may be waiting for a database that hangs. Before the engine, because its
-        # refusal to be pickled says more than the engine's.
+        # With a timeout, because whoever holds it may be waiting for a database that hangs. Before the engines, because its
+        # refusal to be pickled says more than theirs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
+        self._callers_engine = callers_engine
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None

@@ -134,8 +134,9 @@ def supported(url: sa.URL) -> sa.URL:
         )
     if backend == "sqlite":
         if url.host:
+            file = "/".join(filter(None, (url.host, url.database)))
             raise UnsupportedDatabaseError(
-                f"{url.host!r} is a server in this URL, which SQLite has not; a file has three slashes: sqlite:///{url.host}"
+                f"SQLite has no server such as {url.host!r}; the URL of a file has three slashes: sqlite:///{file}"
             )
         return url.set(drivername="sqlite")
     return url.set(drivername="postgresql+psycopg")
