@@ -1,4 +1,4 @@
-"""The rows of markup, of calendars and address books, and of the dumps of databases."""
+"""The rows of XML and of HTML tables."""
 
 from __future__ import annotations
 
@@ -45,30 +45,16 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("<!-- 1 -->\n# Cities\n<ul><li><a href='x'>Rome</a></li><li><a href='y'>Oslo</a></li></ul>\nThat is all.", LINES, 4),
         ("<a><b><c><d n='1' m='2'/></c></b><b><c><d n='3' m='4'/><d n='5' m='6'/></c></b></a>", ("n", "m"), [["1", "2"], ["3", "4"], ["5", "6"]]),
         ("<doc>" + "<a>" * 200 + "<b x='1' y='2'/>" * 3 + "</doc>", LINES, 1),
-        (
-            'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Tea & a\r\n  cake\r\nDTSTART;TZID="Europe/Rome":20260514T130000\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nSUMMARY:Walk\r\nDTSTART;TZID=Europe/Oslo:20260515T130000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n',
-            ("SUMMARY", "DTSTART.TZID", "DTSTART"),
-            [["Tea & a cake", "Europe/Rome", "20260514T130000"], ["Walk", "Europe/Oslo", "20260515T130000"]],
-        ),
-        (
-            "BEGIN:VCARD\nFN:Ann\nitem1.EMAIL;HOME:a@x.example\nTEL:1\nTEL:2\nEND:VCARD\nBEGIN:VCARD\nFN:Bo\nTEL:3\nEND:VCARD\n",
-            ("FN", "EMAIL", "TEL"),
-            [["Ann", "a@x.example", "1, 2"], ["Bo", None, "3"]],
-        ),
-        ("INSERT INTO \"t\" (id, name) VALUES (1, 'a, (b)'), (2, 'it''s'),\n(3, NULL);\n", ("id", "name"), [["1", "a, (b)"], ["2", "it's"], ["3", None]]),
-        (
-            "-- Dump\nCREATE TABLE `t` (\n  `id` int NOT NULL,\n  `sum` decimal(10,2),\n  KEY (`id`)\n);\nINSERT INTO `t` VALUES (1,'2\\';2');\nINSERT INTO `t` VALUES (2,now()), (3,'as long as all of that together, more than half of the text; 7, 8');\nINSERT INTO `u` VALUES (1);\n",
-            ("id", "sum"),
-            [["1", "2';2"], ["2", "now()"], ["3", "as long as all of that together, more than half of the text; 7, 8"]],
-        ),
-        ("INSERT INTO t VALUES (1, 'a');\nINSERT INTO t VALUES (2, 'b);\n", LINES, 2),
-        ("INSERT INTO t VALUES (1,\n2);\nINSERT INTO t VALUES (3, 4);\n", LINES, 3),
-        ("INSERT INTO t VALUES (1, 'a');\nINSERT INTO t VALUES (2);\n", LINES, 2),
-        ("To add a city, run\nINSERT INTO t VALUES (1);\nand then ask for the cities again, as said in the manual above.\n", LINES, 3),
+        ("<discs><disc><title>A</title><style>Rock</style></disc><disc><title>B</title><style>Folk</style></disc></discs>", ("title", "style"), [["A", "Rock"], ["B", "Folk"]]),
+        ("<messages><message><from>Ann</from><body>Hi</body></message><message><from>Bo</from><body>Yes</body></message></messages>", ("from", "body"), [["Ann", "Hi"], ["Bo", "Yes"]]),
+        (f"<html><SCRIPT>x = '<table>{HEADS}<tr><td>Bonn<td>9<tr><td>Kiel<td>8</table>'</SCRIPT><table>{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2</table></html>", ("city", "n"), [["Rome", "1"], ["Oslo", "2"]]),
+        (f"<table><tr><th colspan='2'>Cities{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2<tr><td colspan='2'>Source: a census</table>", ("city", "n"), [["Rome", "1"], ["Oslo", "2"]]),
+        ("<table><tr><th colspan='10'>sold<tr>" + "<td>1" * 10 + "<tr>" + "<td>2" * 10 + "</table>", tuple(f"column{n}" for n in range(1, 11)), [["1"] * 10, ["2"] * 10]),
+        ("<div><ul><li><a href='x' title='Rome'>r</a></li><li><a href='y' title='Oslo'>o</a></li></ul></div>", LINES, 1),
     ],
 )  # fmt: skip
 def test_rows(text: str, columns: tuple[str, ...], rows: list[list[Any]] | int) -> None:
-    """Elements of one path, rows of tables, events, cards and inserted rows are rows; links and layouts are not."""
+    """Elements of one path and rows of tables are rows; links, pages, drawings and layouts are not."""
     found = rows_of(text)
     if isinstance(rows, int):
         assert (found[0], len(found[1])) == (columns, rows)
@@ -89,18 +75,15 @@ def test_rows(text: str, columns: tuple[str, ...], rows: list[list[Any]] | int) 
         "</a>",
         "<a><b>",
         "<x a='1' b='2'>",
-        "<g>" + "<x>1</x>" * 9_000 + "<i a='1' b='2'/>" * 9_000 + "</g>",
     ],
 )
 def test_hostile_markup(part: str) -> None:
-    """What nothing closes is read once."""
-    assert table_of("<r>" + part * (200_000 // len(part)) + "</r>").columns
+    """What nothing closes is read once, and has no rows."""
+    assert LINES == table_of("<r>" + part * (200_000 // len(part)) + "</r>").columns
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    "part", ["INSERT INTO a ('\n", "INSERT INTO a VALUES ((", "CREATE TABLE a (`\n"]
-)
-def test_hostile_statements(part: str) -> None:
-    """Statements that nothing closes are no rows, and are read once."""
-    assert table_of(part * 20_000).columns == LINES
+def test_large_elements_beside_records() -> None:
+    """The facts of an element around the records are looked at once, not for each record."""
+    outer = "<g>" + "<x>1</x>" * 9_000 + "<i a='1' b='2'/>" * 9_000 + "</g>"
+    assert 18_000 == len(rows_of(f"<r>{outer}{outer}</r>")[1])

@@ -1,4 +1,4 @@
-"""Read the records of markup: elements of one path in XML, rows of HTML tables, and iCalendar and vCard.
+"""Read the records of markup: elements of one path in XML, and rows of HTML tables.
 
 Markup is read token by token, whatever is missing or malformed; entities that a document declares are left as they are.
 """
@@ -22,7 +22,7 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nul
 from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
 
 # A text with deeper elements is not read.
-DEEPEST = 50
+DEEPEST = 20
 # An element with more facts is no record itself.
 MOST_FACTS = 20
 BEGINNING = 2000
@@ -31,14 +31,16 @@ LEAST_COLUMNS = 3
 LEAST_OF_PAGE = 0.01
 TEXT = "text"
 # Each alternative consumes what it has read, closed or not, so that nothing is read twice.
-_TOKEN = re.compile(
+_XML = (
     r"<!--(?:[^-]++|-(?!->))*+(?:-->)?"
     r"|<!\[CDATA\[(?P<data>(?:[^]]++|](?!]>))*+)(?:]]>)?"
-    r"|<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+"
     r"|<(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?"
     r"|<[!?][^>]*+>?"
     r"|(?P<text>[^<]++)"
 )
+_TOKEN = re.compile(_XML)
+# Programs and styles of a page are no markup; elements of XML may have these names.
+_TOKEN_OF_HTML = re.compile(rf"(?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)|{_XML}")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w:.-]*+)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s\"'>]++))?")
 _CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
 # The elements of HTML that are read, and what they stand in: so `<td>` closes the cell before it.
@@ -48,17 +50,13 @@ _AROUND = {
     "td": ("", "table", "tr"),
     "th": ("", "table", "tr"),
 }
-_SPAN = re.compile("1?[1-9]")
-# Shapes and links are no records.
-_DRAWING_OR_PAGE = re.compile(r"<(?:svg|!doctype html|html|body)\b", re.IGNORECASE)
-# A property of iCalendar or vCard, such as `ATTENDEE;CN=Ann:mailto:ann@example.org`.
-_PROPERTY = re.compile(
-    r"^(?:[\w-]+\.)?([\w-]++)((?:;[\w-]++(?:=(?:\"[^\"\n]*+\"|[^\";:\n]++)*+)?)*+):(.*)$",
-    re.MULTILINE,
+_SPAN = re.compile("[1-9][0-9]?")
+# What the first element says of a document whose elements are no records: a drawing, a page or a part of one.
+_DRAWING_OR_PAGE = re.compile(
+    r"(?:<!--(?s:.*?)-->|<\?[^>]*>|<!(?!doctype html)[^>]*>|\s)*+"
+    r"<(?:!doctype html|svg|html|head|body|main|section|article|header|nav|div|p|span|ul|ol|form|template)\b",
+    re.IGNORECASE,
 )
-_PARAMETER = re.compile(r";([\w-]++)=(\"[^\"]*+\"|[^\";]*+)")
-# A line that begins with a blank continues the one above.
-_FOLD = re.compile(r"\n[ \t]")
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +96,7 @@ class _Element:
 
 
 def markup_table(text: str) -> TextTable | None:
-    """Return the records in XML, HTML, iCalendar or vCard up to 1 MB; None for other texts.
+    """Return the records in XML or HTML up to 1 MB; None for other texts.
 
     Of the elements of XML with one path, those are taken that say most. What their children hold are columns under their
     path; the facts of an element around them stand first, if it is one of several.
@@ -106,31 +104,16 @@ def markup_table(text: str) -> TextTable | None:
     beginning = text[:BEGINNING].lstrip()
     if len(text) > REPR_AT_MOST:
         return None
-    if beginning.startswith("BEGIN:V"):
-        return _largest_records(_as_xml(text), "iCalendar")
     # Markdown may begin with an element, too.
     if not (beginning.startswith("<") and text[-BEGINNING:].rstrip().endswith(">")):
         return None
     table = _html_table(text) if _CELL.search(text) else None
-    if table or _DRAWING_OR_PAGE.search(beginning):
+    if table or _DRAWING_OR_PAGE.match(beginning):
         return table
-    return _largest_records(text, "XML")
+    return _largest_records(text)
 
 
-def _as_xml(text: str) -> str:
-    """Return iCalendar or vCard as XML."""
-
-    def element(line: re.Match[str]) -> str:
-        name, parameters, value = line.groups()
-        if name in ("BEGIN", "END"):
-            return f"<{'/' * (name == 'END')}{value}>"
-        attributes = _PARAMETER.sub(r" \1='\2'", html.escape(parameters, quote=False))
-        return f"<{name}{attributes}>{html.escape(value)}</{name}>"
-
-    return _PROPERTY.sub(element, _FOLD.sub("", text))
-
-
-def _largest_records(text: str, notation: str) -> TextTable | None:
+def _largest_records(text: str) -> TextTable | None:
     """Return those elements of one path that say most, each with the facts of those around it that are one of several."""
     groups = defaultdict[str, list[_Element]](list)
     for element in _elements(text, {}):
@@ -158,19 +141,21 @@ def _largest_records(text: str, notation: str) -> TextTable | None:
             values[name].append(value)
         records.append({name: ", ".join(parts) for name, parts in values.items()})
     with suppress(InvalidSelectionError):  # they have more names than a table may have
-        return rows_of_values(records, f"the {notation} list {path}")
+        return rows_of_values(records, f"the XML list {path}")
     return None
 
 
 def _said_in_common(elements: list[_Element]) -> int:
     """Return how much text several elements have under the names that half of them have once; 0 without two such names."""
+    if len(elements) < 2:
+        return 0
     texts = defaultdict[str, list[str]](list)
     for element in elements:
         for name, value in element.leaves():
             texts[name].append(value)
     half = len(elements) / 2
     common = [said for said in texts.values() if half <= len(said) <= len(elements)]
-    if len(elements) < 2 or len(common) < LEAST_COMMON:
+    if len(common) < LEAST_COMMON:
         return 0
     return sum(map(len, chain.from_iterable(common)))
 
@@ -184,7 +169,8 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
     """
     opened = [_Element("", "$", (), 0, {})]
     elements = list[_Element]()
-    for token in _TOKEN.finditer(text):
+    tokens = _TOKEN_OF_HTML if around else _TOKEN
+    for token in tokens.finditer(text):
         name = (token["name"] or "").lower() if around else token["name"]
         if not name or (around and name not in around):
             said = token["data"] or token["text"] or " "
@@ -195,7 +181,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
         for depth, element in enumerate(opened):
             if element.name in wanted:
                 kept = depth if token["end"] else depth + 1
-        _close(opened[kept:], text, token.start())
+        _close(opened[kept:], text, token.start(), tokens)
         del opened[kept:]
         if token["end"]:
             continue
@@ -209,18 +195,15 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
             opened.append(element)
         if len(opened) > DEEPEST:
             return []
-    _close(opened, text, len(text))
+    _close(opened, text, len(text), tokens)
     return elements
 
 
-def _close(elements: Iterable[_Element], text: str, end: int) -> None:
+def _close(elements: Iterable[_Element], text: str, end: int, tokens: re.Pattern[str]) -> None:
     for element in elements:
         if element.has_words or not element.children:
-            element.text = _said(text[element.begin : end]).strip()
-
-
-def _said(markup: str) -> str:
-    return html.unescape(_TOKEN.sub(r" \g<data>\g<text>", markup))
+            said = tokens.sub(r" \g<data>\g<text>", text[element.begin : end])
+            element.text = " ".join(html.unescape(said).split())
 
 
 def _html_table(text: str) -> TextTable | None:
@@ -239,7 +222,8 @@ def _html_table(text: str) -> TextTable | None:
 def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
     """Return the names above an HTML table, if it has some, and its rows; none if they have not all as many cells.
 
-    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out.
+    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out, and
+    titles, which are one cell over all columns.
     """
     above = list[Row]()
     below = list[Row]()
@@ -247,10 +231,11 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
         cells: Row = []
         for cell in row.children:
             span = _SPAN.fullmatch(cell.attributes.get("colspan", "1"))
-            said = "" if cell.children else " ".join(cell.text.split())
+            said = "" if cell.children else cell.text
             cells += [said] * int(span[0] if span else 1)
+        is_title = len(row.children) == 1 and len(cells) > 1
         is_header = all(cell.name == "th" for cell in row.children)
-        if not any(cells):
+        if is_title or not any(cells):
             continue
         if not is_header:
             below.append(cells)

@@ -24,11 +24,7 @@ from memory_context.text.rows.ruled_tables import (
     markdown_table,
     ruled_table,
 )
-from memory_context.text.rows.separated_values import (
-    answer_table,
-    separated_table,
-)
-from memory_context.text.rows.sql_inserts import inserted_table
+from memory_context.text.rows.separated_values import answer_table, separated_table
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
 
@@ -70,9 +66,7 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = (
-            _of_objects(text) or markup_table(text) or inserted_table(text) or _of_other_text(text)
-        )
+        table = _of_objects(text) or markup_table(text) or _of_other_text(text)
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
