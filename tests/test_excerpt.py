@@ -603,6 +603,14 @@ def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() ->
     assert "TextContent" not in shown
 
 
+@for_each("cut", ['{"a": 1, "b": ', '{"a": [1, 2], "b":', '[{"a": 1}, {"b": '])
+def test_json_that_was_cut_off_behind_a_key_is_shown(cut: str) -> None:
+    """The key has no value, whatever stands before it; looking for one was an IndexError."""
+    text = cut.replace("1", "1" * 9_000)
+    assert excerpt(cut, "", 10, len).text
+    assert excerpt(text, "b", 100, default_counter().count, ranking=PREVIEW).text
+
+
 def test_the_lines_of_a_string_are_segments() -> None:
     """A line that reports an error is shown alone, not from the middle of the line before it."""
     lines = [f"step {n} went well in all of its parts" for n in range(90)]

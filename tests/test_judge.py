@@ -1434,6 +1434,14 @@ def test_what_the_asker_adds_need_not_stand_in_a_record(message: str, *, shown: 
     assert ([meant[message]] if shown else []) == _shown(message, "\n".join(rows))
 
 
+@for_each("message", ["Good morning Petri.", "Thanks, Petri!", "It's from Petri.", "ok Petri"])
+def test_a_name_in_passing_asks_for_nothing(message: str) -> None:
+    """A message with one capitalised word and nothing else of a record means none, though a record has the name."""
+    rows = [f"{n},cashier,Till {n} opens at nine" for n in range(40)]
+    rows[7] = "Petri,manager,Till 7 closes at six"
+    assert [] == _shown(message, "\n".join(["name,job,note", *rows]))
+
+
 def test_a_drawn_table_has_a_header() -> None:
     """Its bars are drawn with box characters."""
     rows = [f"\u2502 pkg-{n} \u2502 MIT \u2502 {n} kB \u2502" for n in range(40)]

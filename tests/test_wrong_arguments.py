@@ -96,6 +96,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: AgentMemoryService(wrong(None)), "app_cache_dir must be a path, not None"),
     (lambda _: AgentMemoryService("x", quota_bytes=wrong(None)), "quota_bytes must be an int or"),
     (lambda _: as_counter(wrong(print)).count("x"), "returns a number, 0 or more; print"),
+    (lambda _: as_counter(lambda _: float("inf")).count("x"), "<lambda> returned inf"),
     (lambda _: as_counter(lambda _: -1).count("x"), "returns a number, 0 or more; <lambda>"),
     (
         lambda _: MemoryManager("sqlite://", user_id="a", summarizer=wrong(Late())),

@@ -52,14 +52,13 @@ def _described(
 
     It is called by its *notation*, or else as queries call it.
     """
+    # A table may have more columns than a query may have, or a row that cannot be read.
     try:
         table = read(text)
         if table is None:
             return None
         count = sum(1 for _ in table.rows())
-    except (
-        InvalidSelectionError
-    ):  # it has more columns than a query may have, or a row cannot be read
+    except InvalidSelectionError:
         return None
     notation = notation or table.name.removeprefix("the ")
     names = unique_names(name.strip().strip("\"'*`") for name in _named(table))

@@ -244,9 +244,12 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     downwards = range(end, len(lines))
     for beside in (upwards, downwards):
         near = _nearest(lines, beside, opener, openers)
-        others = _forms(lines, near) if near else set[str]()
-        is_alike = len(forms & others) >= LEAST_ALIKE * len(forms | others)
-        if near and (may_differ or is_alike):
+        if near is None:
+            continue
+        if may_differ:
+            return True
+        others = _forms(lines, near)
+        if len(forms & others) >= LEAST_ALIKE * len(forms | others):
             return True
     return False
 

@@ -234,7 +234,8 @@ def _split_container(
         is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
         # The quotes are left out, so that the segments are slices of the string's text.
-        if text[value] in "\"'" and length > LONG_STRING:
+        # A text that is cut off behind a key has no value there.
+        if length > LONG_STRING and text[value] in "\"'":
             is_closed = text[end - 1] == text[value]
             _split_string(found, value + 1, end - is_closed, path + step)
         elif (
@@ -288,7 +289,10 @@ def _add_member(found: Segmentation, begin: int, end: int, container: int) -> No
 def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
-    begin = value = _skip_space(text, opening.end())  # type: ignore[union-attr] # begins with a bracket, or a name before it
+    begin = len(text)
+    if opening:
+        begin = _skip_space(text, opening.end())
+    value = begin
     depth = index = 0
 
     def member_up_to(end: int) -> Iterator[_Member]:

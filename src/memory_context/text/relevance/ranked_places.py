@@ -173,7 +173,9 @@ class RankedPlaces:
         if term.is_name:
             return meant
         if term.is_capitalised:
-            return meant if len(meant) <= FEW and is_spoken_of(self.found, meant[0]) else []
+            # "Thanks, Anna!" has no other term, and asks for nothing.
+            has_more = len(self.found.terms) > 1 and is_spoken_of(self.found, meant[0])
+            return meant if len(meant) <= FEW and has_more else []
         is_spoken = any(is_spoken_of(self.found, place) for place in meant)
         return meant if are_few and is_spoken and all(map(is_value, meant)) else []
 

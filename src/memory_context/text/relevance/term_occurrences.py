@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
-from os.path import commonprefix
+from itertools import chain, takewhile
 
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
@@ -306,7 +305,8 @@ def _add_respelt(found: FoundTerms, hits: TermHits, read: Sequence[_ChunkWords])
 
 def _is_spelt_alike(asked: str, written: str) -> bool:
     """Return whether two words differ by one letter, or by two that changed places."""
-    same = len(commonprefix((asked, written)))  # noqa: RUF071 - letters are what is compared
+    letters = zip(asked, written, strict=False)
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], letters)))
     rest, other = asked[same:], written[same:]
     swapped = rest[1::-1] + rest[2:]
     return other in (swapped, rest[1:]) or other[1:] in (rest, rest[1:])

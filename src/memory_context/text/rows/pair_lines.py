@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import islice
 from typing import NamedTuple
 
 from memory_context.text.lines import lines_of
@@ -28,25 +28,37 @@ def pair_table(text: str) -> TextTable | None:
     Every line, except perhaps the first, must have at least two pairs, the same number of words before them, and nothing
     after them. At least two names must occur in all lines.
     """
-    lines = list(filter(str.strip, lines_of(text)))
-    if lines and not _read(lines[0]):
-        del lines[0]
-    # The first line of another form ends it, as most texts have one at once.
-    if len(lines) < 2 or not all(map(_read, lines)):
+    first = next(lines_of(text.lstrip()), "")
+    skipped = int(_read(first) is None)
+    names = Counter[str]()
+    count = width = 0
+    for line in _lines(text, skipped):
+        if line is None:
+            return None
+        if count == 0:
+            width = len(line.words)
+        if len(line.words) != width:
+            return None
+        count += 1
+        names.update(line.pairs.keys())
+    in_all = list(names.values()).count(count)
+    if count < 2:
         return None
-    read = list(filter(None, map(_read, lines)))
-    names = Counter(chain.from_iterable(line.pairs for line in read))
-    widths = {len(line.words) for line in read}
-    if len(widths) > 1 or list(names.values()).count(len(read)) < LEAST_PAIRS:
+    if in_all < LEAST_PAIRS:
         return None
 
     def rows() -> Iterator[Row]:
-        for line in read:
+        for line in filter(None, _lines(text, skipped)):
             values = (line.pairs.get(name) or None for name in names)
             yield [*line.words, *values]
 
-    unnamed = [""] * widths.pop()
+    unnamed = [""] * width
     return TextTable(column_names([*unnamed, *names]), rows, "the lines")
+
+
+def _lines(text: str, skipped: int) -> Iterator[_WordsAndPairs | None]:
+    filled = (line for line in lines_of(text) if line.strip())
+    return map(_read, islice(filled, skipped, None))
 
 
 def _read(line: str) -> _WordsAndPairs | None:

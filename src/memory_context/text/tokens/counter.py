@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import Protocol, SupportsFloat, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
@@ -93,7 +93,7 @@ class CallableCounter:
             InvalidArgumentError: It returned no number, or a negative one.
         """
         tokens: object = self._count(text)
-        if isinstance(tokens, SupportsFloat) and float(tokens) >= 0:
+        if isinstance(tokens, SupportsFloat) and 0 <= float(tokens) < inf:
             return ceil(tokens)
         raise InvalidArgumentError(
             f"a token counter returns a number, 0 or more; {self.name} returned {tokens!r:.80}"
