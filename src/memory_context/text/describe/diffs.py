@@ -17,7 +17,10 @@ def describe_diff(sample: Sample) -> Description | None:
         return None
     paths = _CHANGED_FILE.findall(text)
     # The lines that name a file begin with such signs, too.
-    added = count_lines_starting(text, "+") - count_lines_starting(text, "+++ ")
-    removed = count_lines_starting(text, "-") - count_lines_starting(text, "--- ")
-    facts = f"diff: {counted(len(paths), 'file')}, +{added:,} -{max(0, removed):,}"
+    new_files = count_lines_starting(text, "+++ ")
+    added = count_lines_starting(text, "+") - new_files
+    old_files = count_lines_starting(text, "--- ")
+    removed = max(0, count_lines_starting(text, "-") - old_files)
+    files = counted(len(paths), "file")
+    facts = f"diff: {files}, +{added:,} -{removed:,}"
     return Description(Kind.DIFF, facts, unique_names(paths))

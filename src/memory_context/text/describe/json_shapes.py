@@ -42,7 +42,9 @@ def describe_json(sample: Sample) -> Description | None:
     if len(objects) > 1:
         return _describe_objects(objects, sample)
     literal = read_literal(sample.text)
-    if literal is None or (literal.is_cut and not literal.value):
+    if literal is None:
+        return None
+    if literal.is_cut and not literal.value:
         return None
     if is_object(literal.value):
         return _describe_object(literal, sample)
@@ -148,8 +150,11 @@ def _error_in(value: JsonObject) -> str:
 
 def _total_in(value: JsonObject) -> int:
     """Return the total number of items, if the object around a page of them has it; otherwise 0."""
-    numbers = [number for key, number in value.items() if _TOTAL_KEY.fullmatch(key)]
-    return max((number for number in numbers if type(number) is int), default=0)
+    total = 0
+    for key, number in value.items():
+        if type(number) is int and _TOTAL_KEY.fullmatch(key):
+            total = max(total, number)
+    return total
 
 
 def _fields_of(records: list[JsonObject]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from memory_context.text.python_literals import start_of_value
 
@@ -55,7 +56,9 @@ class Sample:
 def path_in(arguments: str | None) -> str:
     """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
     path = _PATH_ARGUMENT.search(arguments or "")
-    return path[1] if path else ""
+    if path:
+        return path[1]
+    return ""
 
 
 def sample_of(text: str, path: str) -> Sample:
@@ -66,8 +69,13 @@ def sample_of(text: str, path: str) -> Sample:
         text = _ANSI.sub("", text)
     text = text.replace("\r\n", "\n")
     head = text[:HEAD]
-    first_lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
-    return Sample(text, head, text[-TAIL:], list(filter(str.strip, first_lines)), path)
+    tail = text[-TAIL:]
+    lines = list[str]()
+    for line in islice(head.split("\n", LINES), LINES):
+        beginning = line[:LONGEST_LINE]
+        if beginning.strip():
+            lines.append(beginning)
+    return Sample(text, head, tail, lines, path)
 
 
 def count_lines_starting(text: str, beginning: str) -> int:
@@ -78,7 +86,9 @@ def count_lines_starting(text: str, beginning: str) -> int:
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
     matches = list(filter(None, map(pattern.match, lines)))
-    return matches if len(matches) >= share * len(lines) else []
+    if len(matches) >= share * len(lines):
+        return matches
+    return []
 
 
 def behind_lead(text: str) -> str:
@@ -89,4 +99,6 @@ def behind_lead(text: str) -> str:
     if value := start_of_value(text):
         return text[value:]
     lead = _LEAD.match(text)
-    return text[lead.end() :] if lead else ""
+    if lead:
+        return text[lead.end() :]
+    return ""

@@ -136,8 +136,9 @@ def _largest_records(text: str) -> TextTable | None:
 
     records = list[dict[str, str]]()
     for element in groups[path]:
+        said_around = chain.from_iterable(map(facts, element.around))
         values = defaultdict[str, list[str]](list)
-        for name, value in chain(*map(facts, element.around), element.leaves()):
+        for name, value in chain(said_around, element.leaves()):
             values[name].append(value)
         records.append({name: ", ".join(parts) for name, parts in values.items()})
     with suppress(InvalidSelectionError):  # they have more names than a table may have
@@ -171,8 +172,11 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
     elements = list[_Element]()
     tokens = _TOKEN_OF_HTML if around else _TOKEN
     for token in tokens.finditer(text):
-        name = (token["name"] or "").lower() if around else token["name"]
-        if not name or (around and name not in around):
+        name = token["name"] or ""
+        if around:
+            name = name.lower()
+        is_read = name in around if around else name
+        if not is_read:
             said = token["data"] or token["text"] or " "
             opened[-1].has_words |= not said.isspace()
             continue
@@ -230,9 +234,10 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
     for row in table:
         cells: Row = []
         for cell in row.children:
-            span = _SPAN.fullmatch(cell.attributes.get("colspan", "1"))
+            span = cell.attributes.get("colspan", "")
+            width = int(span) if _SPAN.fullmatch(span) else 1
             said = "" if cell.children else cell.text
-            cells += [said] * int(span[0] if span else 1)
+            cells += [said] * width
         is_title = len(row.children) == 1 and len(cells) > 1
         is_header = all(cell.name == "th" for cell in row.children)
         if is_title or not any(cells):
