@@ -30,7 +30,8 @@ class ContextStats(Displayed):
         tokens_noted: The tokens of the run's notes that were put into prompts.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
         late_folds: How often texts that had been read in full were folded. Each time changes the cached prefix.
-        compactions: How often the oldest messages became one reference. Each time changes the cached prefix.
+        compactions: How often the oldest messages became one reference, or large texts among them bare references. Each
+            time changes the cached prefix.
         tokens_compacted: The tokens that compactions took out of the prompt.
         redacted: How many secrets were taken out of stored texts, by kind.
         kept: The store's totals of the conversation's model calls, those of earlier processes included; None unless
