@@ -33,6 +33,7 @@ from memory_context import (
     observe,
 )
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+from memory_context.text.describe import register
 from memory_context.text.tokens.counter import as_counter
 
 NO_MANAGER = "a MemoryManager is needed here, not str"
@@ -124,6 +125,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         "redactor must be a redactor, such as",
     ),
     (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id is not a database's URL"),
+    (lambda _: register("ls", wrong("a listing")), "takes a function from a text to a line"),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
     (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
     (lambda m: ScopedMemory(m).get(tags=wrong(False)), "tags must be a text, or a list of texts"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.one_line import one_line
 from memory_context.runtime import events
 
@@ -20,7 +21,15 @@ def register(tool: str, function: Describer) -> None:
     a reference: it is cut to 80 characters, and square brackets are replaced. If the function raises an error or returns
     anything else, the default line is used and a warning is logged. Its time is not limited, so it should read only the
     beginning and the end of a large text.
+
+    Raises:
+        InvalidArgumentError: It is no function.
     """
+    given: object = function
+    if not callable(given):
+        raise InvalidArgumentError(
+            f"register() takes a function from a text to a line, not {given!r:.80}"
+        )
     _describers[tool] = function
 
 
