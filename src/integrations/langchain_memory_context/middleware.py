@@ -482,9 +482,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
         conversation = self._hosted.conversation(manager, agent)
         # Without a runtime it is a call of `model_node`, whose graph has no private state of this middleware.
-        carries = (
-            getattr(request, "runtime", None) is None or agent != "" or manager.thread_id is None
-        )
+        is_of_node = getattr(request, "runtime", None) is None
+        carries = is_of_node or agent != "" or manager.thread_id is None
         return AgentConversation(carried, conversation, run, notes, agent, carries)
 
     def _filled(

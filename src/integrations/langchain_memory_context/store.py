@@ -342,8 +342,8 @@ class _StoredItems:
             self.manager.replace_all(described)
             if self.embedding:
                 self._embed(self.embedding, put)
-        for key in keyed.keys() - put.keys():
-            if self.manager.memory_store.delete(self.scope, key):
+        for key in keyed:
+            if key not in put and self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 
     def _embed(self, embedding: EmbeddingWorker, put: Mapping[str, PutOp]) -> None:

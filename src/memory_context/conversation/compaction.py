@@ -196,6 +196,8 @@ class Compactor:
         """
         tokens = self.folder.ledger.tokens(messages)
         pictured = [place for place, message in enumerate(messages) if message.others]
+        if not pictured:  # nearly every prompt
+            return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
         newest = 0
         for place, message in enumerate(messages):

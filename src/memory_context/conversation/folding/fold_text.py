@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memory_context.conversation.fold_recall_notes_policies import preview_limit
@@ -48,7 +49,7 @@ class PreviewFocus(NamedTuple):
     known: AbstractSet[str] = frozenset()
     by_person: bool = False
     as_table: bool = False
-    earlier: Mapping[str, str] = {}
+    earlier: Mapping[str, str] = MappingProxyType({})
 
 
 # The part of the preview that may show what has changed since a nearly equal text. The rest shows the text as a whole.

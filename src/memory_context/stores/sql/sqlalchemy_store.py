@@ -154,11 +154,11 @@ class SQLAlchemyStore(ClosedAtExit):
         redactor: Redactor | None = None,
         calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
+        check_arguments(codec=codec, redactor=redactor, quota=quota, calls_kept=calls_kept)
         self.most_caught_up: float = CATCH_UP
         self.quota = quota
         self.redactor = redactor
         self.password_variable = password_variable
-        check_arguments(codec=codec, redactor=redactor, quota=quota, calls_kept=calls_kept)
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
         self.call_log = CallLog(self.database, calls_kept)

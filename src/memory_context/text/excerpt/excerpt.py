@@ -7,6 +7,7 @@ Previews, recalled text and partial reads all use the function `excerpt`, each w
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -186,13 +187,14 @@ def _segments_of(
     records: Iterable[Record], found: Segmentation, budget: int, cost: Cost
 ) -> list[int]:
     """Return the segments of the *records* that fit the budget, each with its heads, best record first."""
+    starts = [segment.start for segment in found.segments]
     chosen = list[int]()
     for record in records:
         wanted = list[int]()
         for start, stop in record.spans:
-            for index, segment in enumerate(found.segments):
-                if segment.start < stop and start < segment.end:
-                    wanted.append(index)
+            first = max(0, bisect_right(starts, start) - 1)
+            behind = bisect_left(starts, stop)
+            wanted += [index for index in range(first, behind) if found.segments[index].end > start]
         more = with_more(found, chosen, wanted, budget, cost)
         if set(wanted).issubset(more):
             chosen = more
