@@ -102,7 +102,7 @@ class FoldPolicy:
     read_cap: int = 2500
     page_tokens: int = PAGE_TOKENS
     summarizer: Summarizer | Summaries | None = None
-    counter: TokenCounter | Callable[[str], int] | None = None
+    counter: TokenCounter | Callable[[str], float] | None = None
     artifacts: Literal["keep", "store"] = "keep"
     redact: Sequence[Any] = ()
     instructions: bool = True

@@ -131,7 +131,7 @@ class MemoryManager(ClosedAtExit):
         user_id: UserId,
         agent_id: str | None = None,
         thread_id: str | None = None,
-        counter: TokenCounter | Callable[[str], int] | None = None,
+        counter: TokenCounter | Callable[[str], float] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
         summarizer: Summarizer | Summaries | None = None,
         audit: AuditTrail | Auditor | str | bool | None = None,

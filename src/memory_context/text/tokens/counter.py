@@ -26,7 +26,7 @@ WIDEST_CHARACTER = 4
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts tokens. Any object with these two methods and a name will do, and so will a ``Callable[[str], int]``."""
+    """Counts tokens. Any object with these two methods and a name will do, and so will a ``Callable[[str], float]``."""
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class BlockCounter:
 class CallableCounter:
     """A token counter that uses a callable from the user."""
 
-    def __init__(self, count: Callable[[str], int]) -> None:
+    def __init__(self, count: Callable[[str], float]) -> None:
         """Count with `count`."""
         self.name = getattr(count, "__name__", type(count).__name__)
         self._count = count
@@ -121,7 +121,7 @@ def blocks(text: str) -> Iterator[str]:
         start = end
 
 
-def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCounter:
+def as_counter(counter: TokenCounter | Callable[[str], float] | None) -> TokenCounter:
     """Return a counter as it is, a callable as a counter, or the process's default counter for None.
 
     Raises:
@@ -186,6 +186,6 @@ def default_counter() -> TokenCounter:
     return _process_counter.get()
 
 
-def set_default_counter(counter: TokenCounter | Callable[[str], int]) -> None:
+def set_default_counter(counter: TokenCounter | Callable[[str], float]) -> None:
     """Make `counter` the counter that this process uses wherever none is given."""
     _process_counter.own = as_counter(counter)
