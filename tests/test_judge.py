@@ -18,7 +18,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords
-from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recall_request_from_messages import recall_request
 from memory_context.model.item import SECRET, Content, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, record_at, row_at
 from memory_context.text.relevance import numbers_with_names as named_numbers
@@ -1173,7 +1173,8 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         return asked_terms(text)
 
     monkeypatch.setattr(
-        "memory_context.conversation.recall.recall_request.asked_terms", asked_terms_noted
+        "memory_context.conversation.recall.recall_request_from_messages.asked_terms",
+        asked_terms_noted,
     )
     turns = [
         _turn(number, f"Show the sales of shop {number}.", {f"rows_{number}": ()})

@@ -8,7 +8,7 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext, SQLAlchemyStore
 from memory_context.conversation.message import MEMORY_SOURCE, Message, MessageFacts
-from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recall_request_from_messages import recall_request
 from memory_context.model.item import now
 from memory_context.model.reference import MemoryRef
 from messages import LOG, call, results, user

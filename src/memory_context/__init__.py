@@ -51,7 +51,11 @@ if TYPE_CHECKING:
     from memory_context.memory.manager import MemoryManager
     from memory_context.memory.package_text_and_what_was_used import ContextPackage
     from memory_context.memory.scoped_memory import ScopedMemory
-    from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
+    from memory_context.memory.summarizer_calls_within_limits import (
+        Summaries,
+        Summarizer,
+        SummaryLimits,
+    )
     from memory_context.memory.usage_gauges import Observed, observe
     from memory_context.model.auditor_and_its_entries import AuditEntry, AuditTrail
     from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
@@ -210,9 +214,9 @@ _HOMES = {
     "SQLMemory": "autogen",
     "Scope": "model.scope",
     "ScopedMemory": "memory.scoped_memory",
-    "Summaries": "memory.summarizer_within_limits",
-    "Summarizer": "memory.summarizer_within_limits",
-    "SummaryLimits": "memory.summarizer_within_limits",
+    "Summaries": "memory.summarizer_calls_within_limits",
+    "Summarizer": "memory.summarizer_calls_within_limits",
+    "SummaryLimits": "memory.summarizer_calls_within_limits",
     "Selection": "model.selection",
     "TierPolicy": "model.tiers_and_limits",
     "TokenCounter": "text.tokens.counter",

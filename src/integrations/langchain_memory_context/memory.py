@@ -30,7 +30,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
 )
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
-from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recall_request_from_messages import recall_request
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory

@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.turns_as_text import as_said
+from memory_context.conversation.recall.stored_turns_within_budget import as_said
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime.threads import off_loop

@@ -33,7 +33,10 @@ from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.notes_in_prompts import unseen_notes
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
-from memory_context.conversation.recall.recall_request import newest_question, recall_request
+from memory_context.conversation.recall.recall_request_from_messages import (
+    newest_question,
+    recall_request,
+)
 from memory_context.conversation.recall.recalled_text import RecalledText
 from memory_context.conversation.recall.recaller import Recaller
 from memory_context.conversation.recording_to_call_log import DecisionLog, model_call

@@ -26,7 +26,7 @@ from memory_context.memory.filters_from_keywords import ANY_STATE, as_list, sear
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
-from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, as_summaries
+from memory_context.memory.summarizer_calls_within_limits import Summaries, Summarizer, as_summaries
 from memory_context.memory.summary_of_a_memory import summary_of
 from memory_context.model.auditor_and_its_entries import Action, Auditor, AuditTrail
 from memory_context.model.call_log_records import (

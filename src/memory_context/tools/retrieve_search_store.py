@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.turns_as_text import is_conversation, spoken
+from memory_context.conversation.recall.stored_turns_within_budget import is_conversation, spoken
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.open_tiers import check_content

@@ -13,7 +13,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.turns_as_text import is_conversation
+from memory_context.conversation.recall.stored_turns_within_budget import is_conversation
 from memory_context.conversation.recall.turns_meant import relevant_turns
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.relevance.chosen_records import records_of_names, relevant

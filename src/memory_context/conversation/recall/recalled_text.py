@@ -11,8 +11,8 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.recall_request import RecallRequest
-from memory_context.conversation.recall.turns_as_text import (
+from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
+from memory_context.conversation.recall.stored_turns_within_budget import (
     as_said,
     is_conversation,
     least_cost,

@@ -18,9 +18,9 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
 )
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
-from memory_context.conversation.recall.recall_request import RecallRequest
+from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
-from memory_context.conversation.recall.turns_as_text import as_said, is_conversation
+from memory_context.conversation.recall.stored_turns_within_budget import as_said, is_conversation
 from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
     meets_from_elsewhere,

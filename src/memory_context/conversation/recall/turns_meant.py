@@ -16,7 +16,11 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
-from memory_context.conversation.recall.turns_as_text import TOOL_RESULT, as_said, spoken
+from memory_context.conversation.recall.stored_turns_within_budget import (
+    TOOL_RESULT,
+    as_said,
+    spoken,
+)
 from memory_context.text.excerpt.record_around_place import (
     ASKED,
     LONGEST_TURN,

@@ -16,7 +16,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
-from memory_context.conversation.recall.turns_as_text import least_cost, show_turns
+from memory_context.conversation.recall.stored_turns_within_budget import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, turn_at
 from memory_context.text.relevance.searched_candidates import RecallCandidate
