@@ -23,7 +23,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import Setting
-from memory_context.demo.meter import Meter
+from memory_context.demo.printed_conversation_and_tokens import Meter
 from memory_context.demo.scripted_model import script
 from memory_context.testing import ScriptedFrameworkClient
 
