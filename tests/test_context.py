@@ -147,6 +147,24 @@ class TestFolding:
         assert LOG == await context.retrieve(ref.key)
         assert ref.tokens == (await context.search("worker-777"))[0].token_count
 
+    async def test_preview_is_for_the_newest_question(self, context: MemoryContext) -> None:
+        """A preview shows what the question behind it asks for, and not what an earlier one did."""
+        words = ["rain", "sun", "fog", "boat", "gull", "tide", "rope", "sail", "wind", "calm"]
+        lines = [" ".join(words[int(digit)] for digit in f"{n * 7919:09}") for n in range(400)]
+        lines[150] = "the greenhouse was painted yellow by the neighbours"
+        lines[250] = "a lighthouse keeper repaired the harbour crane"
+        messages = await fill(
+            context,
+            user("Who painted the greenhouse?"),
+            AssistantMessage(content="I do not know.", source="coder"),
+            user("Who repaired the harbour crane?"),
+            call("read_diary"),
+            results("\n".join(lines), name="read_diary"),
+        )
+        preview = shown(messages[-1])
+        assert "lighthouse keeper" in preview
+        assert "painted yellow" not in preview
+
     async def test_names_ids_and_flags_survive(self, context: MemoryContext) -> None:
         """A folded result keeps its name, call and error flag; a small one beside it keeps its text."""
         messages = await fill(context, call("run", "run"), results(LOG, "small", is_error=True))

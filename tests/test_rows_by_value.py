@@ -197,3 +197,12 @@ def test_what_a_message_asks_of_a_value(message: str, is_largest: bool | None, b
     asked = asked_value(message)
     assert (asked and asked.is_largest) is is_largest
     assert asked is None or asked.bound.strip() == bound
+
+
+def test_a_row_that_was_compared_with_no_other_is_not_alone() -> None:
+    """A single row that holds a word of the message comes beside the row with the most of all."""
+    files = [{"title": f"plan-{n}", "size": n * 37 % 50, "note": "All done."} for n in range(9)]
+    files[7]["note"] = "The file is attached."
+    shown = _rows("Which file has the largest size?", json.dumps(files, indent=1))
+    assert len(shown) == 2
+    assert any('"plan-4"' in row for row in shown)

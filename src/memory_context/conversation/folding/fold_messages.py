@@ -60,7 +60,7 @@ from memory_context.text.tokens.counter import WIDEST_CHARACTER
 # parallel calls.
 RESULTS_TOGETHER = 4000
 
-TASK_CHARACTERS = 4000
+ASKED_CHARACTERS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,10 +519,10 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
 
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
-    """Return what a text is read for: the call that it answers, the model's last words before it, and the task."""
+    """Return what a text is read for: the call that it answers, the model's last words before it, and the last question."""
     words = next((one.text for one in reversed(before) if one.is_reply), "")
-    task = next((one.text for one in before if one.is_question), "")
-    return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
+    asked = next((one.text for one in reversed(before) if one.is_question), "")
+    return "\n".join((message.source, arguments or "", words, asked[:ASKED_CHARACTERS]))
 
 
 def _record_facts(message: Message, arguments: str | None) -> JsonObject:

@@ -165,7 +165,12 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
     if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
         return 0.0, []
-    return share, _with_value(by_share[share], wanted.asked)
+    compared = by_share[share]
+    meant = _with_value(compared, wanted.asked)
+    if len(compared) == 1 and not wanted.asked.bound:
+        # It was compared with none, and may hold the word of the message that chose it by chance.
+        meant += _with_value(list(chain.from_iterable(by_share.values())), wanted.asked)
+    return share, meant
 
 
 def _measures_time(text: str) -> bool:
