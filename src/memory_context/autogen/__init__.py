@@ -6,7 +6,13 @@ with needing(
     "autogen_core",
     otherwise="MemoryContext needs AutoGen: pip install 'memory-context[autogen]'",
 ):
-    from memory_context.autogen.agent_tools import (
+    from memory_context.autogen.builder import build_model_context
+    from memory_context.autogen.chat_client_judge import LLMJudge
+    from memory_context.autogen.code_executor import MemoryCodeExecutor
+    from memory_context.autogen.context import MemoryContext
+    from memory_context.autogen.context_config import MemoryContextConfig
+    from memory_context.autogen.llm_summarizer import LLMSummarizer
+    from memory_context.autogen.memory_tools import (
         AgentFilesTool,
         AskMemoryTool,
         ClearMemoryTool,
@@ -22,12 +28,6 @@ with needing(
         memory_tools,
         note_tools,
     )
-    from memory_context.autogen.builder import build_model_context
-    from memory_context.autogen.chat_client_judge import LLMJudge
-    from memory_context.autogen.code_executor import MemoryCodeExecutor
-    from memory_context.autogen.context import MemoryContext
-    from memory_context.autogen.context_config import MemoryContextConfig
-    from memory_context.autogen.llm_summarizer import LLMSummarizer
     from memory_context.autogen.sql_memory import SQLMemory
     from memory_context.autogen.workbench import MemoryWorkbench
     from memory_context.conversation.context_stats import ContextStats

@@ -36,7 +36,6 @@ from autogen_core.models import (
 )
 from autogen_core.tools import BaseTool, Workbench
 
-from memory_context.autogen.agent_tools import AskMemoryTool, memory_tools, note_tools
 from memory_context.autogen.calling_agent import set_caller
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
@@ -49,10 +48,11 @@ from memory_context.autogen.context_config import (
     loaded_recall,
 )
 from memory_context.autogen.loop_lock import LoopLock
+from memory_context.autogen.memory_tools import AskMemoryTool, memory_tools, note_tools
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
 from memory_context.autogen.saved_state_format import ContextFacts, ContextState, parse_state
-from memory_context.autogen.tools_in_a_workbench import AnyTool
+from memory_context.autogen.tools_given_to_a_workbench import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings

@@ -27,7 +27,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from memory_context import sentences_models_read as prompts
 from memory_context.autogen.calling_agent import caller, reporting
-from memory_context.autogen.tools_in_a_workbench import (
+from memory_context.autogen.tools_given_to_a_workbench import (
     AnyTool,
     dumped,
     refuse_duplicates,
