@@ -48,7 +48,7 @@ from memory_context.autogen.context_config import (
     loaded_recall,
 )
 from memory_context.autogen.loop_lock import LoopLock
-from memory_context.autogen.memory_tools import AskMemoryTool, memory_tools, note_tools
+from memory_context.autogen.memory_tool_components import AskMemoryTool, memory_tools, note_tools
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
 from memory_context.autogen.saved_state_format import ContextFacts, ContextState, parse_state
