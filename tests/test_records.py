@@ -596,3 +596,32 @@ def test_a_short_table_below_a_title_comes_whole() -> None:
         assert found.count("Table") == 1
         assert "at3   | date" in found
         assert "redis_pk" in found
+
+
+FILES = [
+    {
+        "content": f"Step {n} of the plan. " * 90,
+        "name": f"plan-{n}.docx",
+        "owner": f"user{n}@example.org",
+        "shared": {"ann@example.org": "r"},
+        "size": 1000 + n * 37 % 100,
+    }
+    for n in range(6)
+]
+FILES_IN_YAML = "".join(
+    f"- content: |\n{content}  name: {one['name']}\n  owner: {one['owner']}\n"
+    f"  shared:\n    ann@example.org: r\n\n  size: {one['size']}\n"
+    for one in FILES
+    for content in [f"    {str(one['content'])[:80]}\n" * 24]
+)
+
+
+@for_each("text", [FILES_IN_YAML, json.dumps(FILES, indent=2)])
+def test_a_record_with_a_long_value_is_shown_by_its_short_fields(text: str) -> None:
+    """Of a file with its content, the name comes with the owner, what is below another field, and the size."""
+    shown = _shown(text, "plan-3.docx")
+    for told in ("user3@example.org", "ann@example.org", "1011"):
+        assert told in shown
+    assert "plan-2" not in shown
+    assert "plan-4" not in shown
+    assert shown.count("Step") <= 2

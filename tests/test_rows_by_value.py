@@ -206,3 +206,23 @@ def test_a_row_that_was_compared_with_no_other_is_not_alone() -> None:
     shown = _rows("Which file has the largest size?", json.dumps(files, indent=1))
     assert len(shown) == 2
     assert any('"plan-4"' in row for row in shown)
+
+
+def test_a_word_in_a_long_text_chooses_no_rows() -> None:
+    """Rows with a word of the message somewhere in their prose are not compared by themselves."""
+    files = [
+        {"name": f"plan-{n}", "size": n * 37 % 50, "note": "All is done. " * 30} for n in range(9)
+    ]
+    files[5]["kind"] = "file"
+    for n in (3, 7):
+        files[n]["note"] = "The file was sent to all. " * 15
+    shown = _rows("Which file has the largest size?", json.dumps(files))
+    assert any('"plan-4"' in row for row in shown)
+
+
+@for_each("indent", [None, 1])
+def test_a_row_with_a_long_text_is_found_by_its_other_cells(indent: int | None) -> None:
+    """A row that is too long to be shown whole comes with the fields beside the long one."""
+    files = [{"text": "word " * (n * 70), "title": f"plan-{n}", "size": n} for n in range(6)]
+    shown = _rows("Which title has the largest size?", json.dumps(files, indent=indent))
+    assert any('"plan-5"' in row and '"size": 5' in row for row in shown)

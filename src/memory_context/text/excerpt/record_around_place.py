@@ -19,6 +19,7 @@ from memory_context.text.excerpt.objects_of_json import (
 )
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
+    LONG_RECORD,
     LONGEST_RECORD,
     depth_of,
     heads_above,
@@ -38,6 +39,8 @@ ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LEAST_CELLS = 3
+# A longer field of a record that is too long to be shown whole is left out, with those on the other side of it.
+LONG_FIELD = 300
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
 LONG_LINE = 600
@@ -57,6 +60,8 @@ _BEHIND_QUESTION = " \t\r*_\"')"
 # The line below a line, or below a blank one, if it is no heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
+# How a field begins, in YAML or in JSON with a line for each member.
+_FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, behind comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
@@ -323,6 +328,8 @@ def _item_at(text: str, start: int, stop: int) -> Record:
         if parents and start - nearest <= LONGEST_RECORD:
             begin = nearest
             depth = depth_of(text, begin)
+        elif parents and _FIELD.match(text, start):
+            return Record(*_short_fields_around(text, start, stop), parents)
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
@@ -332,6 +339,44 @@ def _item_at(text: str, start: int, stop: int) -> Record:
             break
         stop = next_stop
     return Record(begin, stop, heads_above(text, begin, depth))
+
+
+def _short_fields_around(text: str, start: int, stop: int) -> Span:
+    """Return the span of the field in the line ``text[start:stop]`` and the short fields beside it, up to a long one.
+
+    So a record with a long value, such as a file with its content, is shown by the others: its name, its size, its owner.
+    """
+    depth = depth_of(text, start)
+    begin = start
+    farthest = line_start(text, max(0, start - LONG_RECORD))
+    for above, _ in reversed(list(line_spans(text, farthest, start - 1))):
+        if _is_of_field_above(text, above, depth):
+            continue
+        if not _is_field(text, above, depth) or begin - above > LONG_FIELD:
+            break
+        begin = above
+    end = field_start = start
+    for below, below_end in line_spans(text, start, min(len(text), start + LONG_RECORD)):
+        if not _is_of_field_above(text, below, depth):
+            if not _is_field(text, below, depth):
+                break
+            field_start = below
+        if below_end - field_start > LONG_FIELD:
+            break
+        end = below_end
+    return begin, max(stop, end)
+
+
+def _is_field(text: str, start: int, depth: int) -> bool:
+    """Return whether a field begins in a line, and is indented just so far."""
+    return depth_of(text, start) == depth and _FIELD.match(text, start) is not None
+
+
+def _is_of_field_above(text: str, start: int, depth: int) -> bool:
+    """Return whether a line belongs to the field above it: it is blank, indented further, or closes the field's value."""
+    first = start + depth_of(text, start)
+    is_blank = text[first : first + 1] in ("", "\n")
+    return is_blank or first - start > depth or (first - start == depth and text[first] in "]}")
 
 
 def _begins_alike(text: str, start: int, stop: int) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.excerpt.record_around_place import LONG_FIELD
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
@@ -153,13 +154,13 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
     by_share = defaultdict[float, list[tuple[float, Row]]](list)
-    written_rows = [" ".join(map(cell_text, row)) for row in rows]
-    values: Iterable[float | None] = map(_seconds_in, written_rows)
-    if measure is not None:
+    if measure is None:
+        values = [_seconds_in(" ".join(map(cell_text, row))) for row in rows]
+    else:
         values = wanted.values_in(row[measure] for row in rows)
-    for row, written, value in zip(rows, written_rows, values, strict=True):
+    for row, value in zip(rows, values, strict=True):
         if value is not None:
-            share = wanted.share(above | wanted.held_by(written))
+            share = wanted.share(above | wanted.held_by(_short_cells(row)))
             by_share[share].append((value, row))
     share = max(by_share, default=0.0)
     is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
@@ -171,6 +172,12 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
         # It was compared with none, and may hold the word of the message that chose it by chance.
         meant += _with_value(list(chain.from_iterable(by_share.values())), wanted.asked)
     return share, meant
+
+
+def _short_cells(row: Row) -> str:
+    """Return the cells of a row that are not long texts: those may hold any word, and do not say what the row is."""
+    cells = map(cell_text, row)
+    return " ".join(cell for cell in cells if len(cell) <= LONG_FIELD)
 
 
 def _measures_time(text: str) -> bool:
@@ -234,9 +241,10 @@ def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
     """Return the place of a row's rarest cell in the text of *at*; None if the row is not written there as it was read."""
     texts = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
     cells = [cell for cell in texts if cell and cell in at.text]
-    # Counting takes time, so only the longest cells are candidates; and a longer row is not whole in its record.
+    # Of a row that is too long to be shown whole, the fields beside the long ones are.
     if sum(map(len, cells)) > LONGEST_RECORD:
-        return None
+        cells = [cell for cell in cells if len(cell) <= LONG_FIELD]
+    # Counting takes time, so only the longest cells are candidates.
     longest = sorted(cells, key=len, reverse=True)[:MOST_COUNTED]
     rarest = min(longest, key=at.text.count, default="")
     for match in islice(re.finditer(re.escape(rarest), at.text), MOST_PLACES):
