@@ -616,7 +616,7 @@ FILES_IN_YAML = "".join(
 )
 
 
-@for_each("text", [FILES_IN_YAML, json.dumps(FILES, indent=2)])
+@for_each("text", [FILES_IN_YAML, json.dumps(FILES, indent=2), json.dumps({"files": FILES})])
 def test_a_record_with_a_long_value_is_shown_by_its_short_fields(text: str) -> None:
     """Of a file with its content, the name comes with the owner, what is below another field, and the size."""
     shown = _shown(text, "plan-3.docx")
@@ -624,4 +624,12 @@ def test_a_record_with_a_long_value_is_shown_by_its_short_fields(text: str) -> N
         assert told in shown
     assert "plan-2" not in shown
     assert "plan-4" not in shown
-    assert shown.count("Step") <= 2
+    assert len(shown) < 450
+
+
+def test_of_a_mapping_with_many_members_come_those_near() -> None:
+    """A long mapping without a long value is shown by what stands near, and not as a record."""
+    text = json.dumps({f"key-{n}": f"value {n} of many" for n in range(400)})
+    shown = _shown(text, "key-200")
+    assert len(shown) <= 620
+    assert "key-199" in shown

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
     containers_in,
+    members_up_to,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
@@ -252,10 +253,33 @@ def _object_at(text: str, start: int) -> Record | None:
         is_list = text[begin] == "["
         if not is_list or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
+    if record is None and opened and text[opened[-1]] == "{":
+        record = _short_members_around(text, opened[-1], start)
     if record is None:
         return None
     heads = [(place, _end_of_head(text, place)) for place in opened if text[place] == "{"]
     return Record(*record, [head for head in heads if head[1] <= record[0]])
+
+
+def _short_members_around(text: str, begin: int, place: int) -> Span | None:
+    """Return the span of the short members beside each other, one of which is at a place, in an object with a long one too.
+
+    So a record with a long value, such as a file with its content, is shown by the others: its name, its size, its owner.
+    None if the place is in the long one, or if there is none: of a mapping with many members, few are wanted.
+    """
+    members = members_up_to(text, begin, place + LONG_RECORD)
+    runs = [list(run) for _, run in groupby(members, key=_is_short)]
+    for run in runs:
+        start, stop = run[0][0], run[-1][1]
+        if start <= place < stop and _is_short(run[0]) and len(runs) > 1:
+            shown = text[start:stop].strip()
+            start += text[start:stop].index(shown)
+            return (start, start + len(shown)) if len(shown) <= LONGEST_RECORD else None
+    return None
+
+
+def _is_short(field: Span) -> bool:
+    return field[1] - field[0] <= LONG_FIELD
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:
@@ -344,7 +368,7 @@ def _item_at(text: str, start: int, stop: int) -> Record:
 def _short_fields_around(text: str, start: int, stop: int) -> Span:
     """Return the span of the field in the line ``text[start:stop]`` and the short fields beside it, up to a long one.
 
-    So a record with a long value, such as a file with its content, is shown by the others: its name, its size, its owner.
+    It is for records as in `_short_members_around`.
     """
     depth = depth_of(text, start)
     begin = start
@@ -352,7 +376,7 @@ def _short_fields_around(text: str, start: int, stop: int) -> Span:
     for above, _ in reversed(list(line_spans(text, farthest, start - 1))):
         if _is_of_field_above(text, above, depth):
             continue
-        if not _is_field(text, above, depth) or begin - above > LONG_FIELD:
+        if not _is_field(text, above, depth) or not _is_short((above, begin)):
             break
         begin = above
     end = field_start = start
@@ -361,7 +385,7 @@ def _short_fields_around(text: str, start: int, stop: int) -> Span:
             if not _is_field(text, below, depth):
                 break
             field_start = below
-        if below_end - field_start > LONG_FIELD:
+        if not _is_short((field_start, below_end)):
             break
         end = below_end
     return begin, max(stop, end)
