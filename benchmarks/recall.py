@@ -47,6 +47,7 @@ from recall_data import (  # type: ignore[import-not-found] # beside this file
     NEEDS_NOTHING,
     Person,
     exact_outputs,
+    outputs_with_long_texts,
     record_outputs,
     record_questions,
 )
@@ -281,6 +282,17 @@ def measure_records(rows: Rows, chance: random.Random, scale: float, folder: Pat
                     tally(rows, f"  of them in {form}", way).add(brought, was_seen, 1)
             if way != "the newest three":
                 measure_quiet(rows, f"messages that need nothing, records {number + 1}", way, bring)
+
+
+def measure_long_records(rows: Rows, chance: random.Random, scale: float, folder: Path) -> None:
+    """Ask about records that are too long to come whole."""
+    outputs = outputs_with_long_texts(chance)
+    questions = record_questions(chance, outputs, max(9, round(60 * min(scale, 1.0))))
+    for way, bring in ways_over([output.text for output in outputs], folder).items():
+        for question in questions:
+            brought = bring(question.text)
+            seen = [record_in_sight(person, brought) for person in question.named]
+            tally(rows, "records with a long text", way).add(brought, sum(seen), len(seen))
 
 
 def measure_exact(rows: Rows, chance: random.Random, scale: float, folder: Path) -> None:
@@ -582,6 +594,7 @@ def main() -> None:
         if "records" in wanted:
             measure_records(rows, random.Random(options.seed), options.scale, folder)
         if "exact" in wanted:
+            measure_long_records(rows, random.Random(options.seed), options.scale, folder)
             measure_exact(rows, random.Random(options.seed), options.scale, folder)
         if "compactions" in wanted:
             measure_compactions(rows, random.Random(options.seed), options.scale, folder)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 
 def _words(text: str) -> list[str]:
@@ -55,6 +56,8 @@ class Person:
     plan: str
     topic: str
     day: str
+    text: str = ""
+    text_place: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def people(chance: random.Random, count: int, first_number: int) -> list[Person]
 
 
 def _fields(person: Person) -> dict[str, object]:
-    return {
+    fields: dict[str, object] = {
         "id": person.number,
         "owner_id": person.owner,
         "name": person.name,
@@ -138,6 +141,11 @@ def _fields(person: Person) -> dict[str, object]:
         "last_request": person.topic,
         "updated_at": person.day,
     }
+    if person.text:
+        items = list(fields.items())
+        items.insert(person.text_place, ("text", person.text))
+        return dict(items)
+    return fields
 
 
 def _json_list(records: Sequence[Person]) -> str:
@@ -290,6 +298,20 @@ def record_outputs(chance: random.Random, size: int, count: int) -> list[RecordO
         share = min(1.0, size / len(write(mine)))
         mine = mine[: max(8, int(len(mine) * share))]
         made.append(RecordOutput(form, write(mine), mine))
+    return made
+
+
+def outputs_with_long_texts(chance: random.Random) -> list[RecordOutput]:
+    """Outputs of forty records, each with a text of about 1,500 characters before, between or behind its other fields."""
+    made = list[RecordOutput]()
+    records = people(chance, 9 * 40, 500_000)
+    forms = ("JSON list", "JSON, indented", "nested YAML")
+    for number, (form, place) in enumerate(product(forms, (0, 5, 10))):
+        mine = list[Person]()
+        for person in records[number * 40 : (number + 1) * 40]:
+            text = ". ".join(chance.choice(TOPICS) for _ in range(60))
+            mine.append(replace(person, text=text, text_place=place))
+        made.append(RecordOutput(form, FORMS[form](mine), mine))
     return made
 
 
