@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 from for_each import for_each
 from memory_context.text.excerpt.excerpt import excerpt, show_records
@@ -598,7 +599,7 @@ def test_a_short_table_below_a_title_comes_whole() -> None:
         assert "redis_pk" in found
 
 
-FILES = [
+LONG_FILES: list[dict[str, Any]] = [
     {
         "content": f"Step {n} of the plan. " * 90,
         "name": f"plan-{n}.docx",
@@ -608,15 +609,18 @@ FILES = [
     }
     for n in range(6)
 ]
-FILES_IN_YAML = "".join(
+LONG_FILES_IN_YAML = "".join(
     f"- content: |\n{content}  name: {one['name']}\n  owner: {one['owner']}\n"
     f"  shared:\n    ann@example.org: r\n\n  size: {one['size']}\n"
-    for one in FILES
+    for one in LONG_FILES
     for content in [f"    {str(one['content'])[:80]}\n" * 24]
 )
 
 
-@for_each("text", [FILES_IN_YAML, json.dumps(FILES, indent=2), json.dumps({"files": FILES})])
+@for_each(
+    "text",
+    [LONG_FILES_IN_YAML, json.dumps(LONG_FILES, indent=2), json.dumps({"files": LONG_FILES})],
+)
 def test_a_record_with_a_long_value_is_shown_by_its_short_fields(text: str) -> None:
     """Of a file with its content, the name comes with the owner, what is below another field, and the size."""
     shown = _shown(text, "plan-3.docx")
