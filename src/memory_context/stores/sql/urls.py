@@ -53,9 +53,7 @@ def store_url(
         example = DEFAULT_URL
         if is_file:
             example = f"sqlite:///{shown}"
-        message = (
-            f"not a database URL: {shown!r}; use {example}, postgresql+psycopg://host/database or, {_OF_A_FOLDER}"
-        )
+        message = f"not a database URL: {shown!r}; use {example}, postgresql+psycopg://host/database or, {_OF_A_FOLDER}"
         if "://" not in str(text) and not is_file:
             message += "; a user is given as user_id=…"
         # Without its cause, whose text may contain a part of a password.
