@@ -80,6 +80,16 @@ def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not moved.exists()
 
 
+def test_wrapping_twice(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run finds no other server, says so, and changes nothing."""
+    assert 0 == run(["wrap", "--client", "cursor"])
+    before = file.read_text("utf-8")
+
+    assert 2 == run(["wrap", "--client", "cursor"])
+    assert "has no other server to wrap" in capsys.readouterr().err
+    assert before == file.read_text("utf-8")
+
+
 def test_what_was_changed_meanwhile(file: Path) -> None:
     """A server that the user has added since stays, or is wrapped by a second run; all come back."""
     run(["wrap", "--client", "cursor", "--only", "github"])

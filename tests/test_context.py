@@ -804,7 +804,8 @@ class TestLifeCycle:
     async def test_loop_that_was_closed(self) -> None:
         """A loop that was closed while it held a context's lock keeps no other waiting."""
         lock, loop = LoopLock(), asyncio.new_event_loop()
-        await asyncio.to_thread(loop.run_until_complete, lock.held().__aenter__())
+        held = lock.held()  # kept, so that nothing ends it when it is collected
+        await asyncio.to_thread(loop.run_until_complete, held.__aenter__())
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(lock.held().__aenter__(), 0.05)
         loop.close()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -72,6 +75,8 @@ SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database WHERE datname =
         ("sqlite+aiosqlite:///x.db", r"sqlite"),
         ("memory.db", "sqlite:///memory.db"),
         ("http://example.org", "sqlite"),
+        ("files:memories", "file:memories"),
+        ("files:///memories", "file:memories"),
     ],
 )
 def test_unsupported_url(url: str, right: str) -> None:
@@ -140,6 +145,22 @@ def test_unreachable_file(tmp_path: Path) -> None:
         match=f"unable to open database file: there is no folder '{tmp_path}/nowhere'",
     ):
         SQLAlchemyStore(f"sqlite:///{tmp_path}/nowhere/memory.db").count(ANN)
+
+
+def test_a_disk_without_room(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be opened because the disk has no room is an error at once, which says so."""
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        manager.store("a note")
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("this will not pass"))
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, unlimited[1]))
+    try:
+        with pytest.raises(StoreUnavailableError, match="the disk may be full"):
+            SQLAlchemyStore(sqlite_url).count(ANN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def set_for_all(url: str, setting: str) -> None:
@@ -447,6 +468,18 @@ def test_file_that_can_only_be_read() -> None:
                 manager.store("more")
             [check] = [one for one in examined(url) if one.name == "database"]
             assert ("warning", True) == (check.status, "read-only" in check.found)
+
+
+def test_a_doctor_tells_of_a_folder_that_can_only_be_read() -> None:
+    """A folder of files is marked in which this user cannot write."""
+    with tempfile.TemporaryDirectory() as name:
+        url = f"file://{name}"
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed")
+        with read_only(Path(name)):
+            [check] = [one for one in examined(url) if one.name == "folder"]
+
+    assert ("warning", True) == (check.status, "read-only" in check.found)
 
 
 def _age(url: str, statement: str) -> None:

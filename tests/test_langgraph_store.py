@@ -314,6 +314,14 @@ def test_no_value() -> None:
         adapter().put(("a",), "key", {"x": object()})
 
 
+@for_each("key", ["a\0b", "half \ud800"])
+def test_a_key_that_no_database_keeps(key: str) -> None:
+    """An item's key with a character that PostgreSQL refuses is refused everywhere, and named."""
+    with pytest.raises(InvalidArgumentError, match="an item's key must not contain NUL"):
+        adapter().put(("ann",), key, {"text": "tea"})
+    assert adapter().get(("ann",), key) is None
+
+
 def test_settings_for_times() -> None:
     """Items have the default ttl, if they are put without one; reads begin it anew as is set; nothing else can be set."""
     store = MemoryStoreAdapter(adapter().manager, ttl={"default_ttl": 60, "refresh_on_read": False})

@@ -229,6 +229,15 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
     assert 2 == len(memory.query('SELECT * FROM "x.csv"'))
 
 
+def test_errors_are_short_sentences(memory: MemoryManager) -> None:
+    """A description in an error is as short as in a reference, and what SQLite says ends without a period."""
+    memory.store("x", "described " * 200, key="long")
+    with pytest.raises(InvalidQueryError, match=r"long \(described .{,70}…\)"):
+        memory.query("SELECT * FROM sale")
+    with pytest.raises(InvalidQueryError, match=r"one statement at a time$"):
+        memory.query("SELECT 1; SELECT 2")
+
+
 def test_capitals_matter_in_keys(memory: MemoryManager) -> None:
     """Two tables whose names differ only in capitals are an error; a column or a string may look like the table."""
     memory.store("d,Y\n2026-01-31,1\n2025-02-01,2", key="y")

@@ -918,7 +918,7 @@ class TestUnread:
     async def test_warned_on_stop(
         self, context: MemoryContext, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """A single run is told of when the workbench is stopped."""
+        """A single run is told of when the workbench is stopped, with both reasons that it may have ended for."""
         async with MemoryWorkbench(FUNCTIONS, context) as workbench:
             await agent(
                 [[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1
@@ -926,6 +926,7 @@ class TestUnread:
             assert "max_tool_iterations=10" not in caplog.text
 
         assert "max_tool_iterations=10" in caplog.text
+        assert "unless it was cancelled" in caplog.text
 
     async def test_warns_when_the_context_is_closed(self, caplog: pytest.LogCaptureFixture) -> None:
         """A single run that ended with an unread reference is warned of when its context is closed."""

@@ -6,8 +6,10 @@ import asyncio
 import itertools
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import BaseModel
 
 from for_each import for_each
+from mcp_clients import SDK
 from memory_context import FoldPolicy, MemoryManager, ModelCall
 from memory_context.conversation import ConversationSettings
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
@@ -487,6 +490,50 @@ async def test_a_server_that_dies() -> None:
             assert "The server demo is not there" in result["content"][0]["text"]
         assert "is not there" in (await client.error("resources/read", uri="demo://1"))["message"]
         assert "worker-0" in await client.text("retrieve_memory", key=ref.key)
+
+
+class BreakingOff(BaseHTTPRequestHandler):
+    """A server over HTTP that begins to answer each call of a tool, and breaks off."""
+
+    def do_POST(self) -> None:
+        """Answer; the connection is closed afterwards, as HTTP 1.0 has it."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "got", "inputSchema": {"type": "object"}}]},
+        }
+        self.send_response(200 if "id" in asked else 202)
+        if asked["method"] in results:
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": results[asked["method"]]}
+            self.wfile.write(json.dumps(answer).encode())
+        else:
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named so in the standard library
+        """Say nothing."""
+
+
+@pytest.mark.skipif(SDK == 1, reason="its client waits for the rest of the answer")
+async def test_a_server_that_breaks_off() -> None:
+    """A call that a server over HTTP breaks off is answered by a result that says so."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BreakingOff) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        try:
+            url = f"http://127.0.0.1:{http.server_port}/mcp"
+            async with wrapped(WrappedServer(url=url)) as client:
+                result = await client.call("got")
+        finally:
+            http.shutdown()
+
+    assert result["isError"]
+    assert "The server far broke off before it answered" in result["content"][0]["text"]
 
 
 async def test_one_of_several_dies() -> None:

@@ -334,6 +334,9 @@ text is kept. retrieve_memory reads it, search_memory finds texts that are kept,
 WRAPPED_GONE = (
     "The server {server} is not there: {reason}. Do without it until the client is started again."
 )
+WRAPPED_BROKE_OFF = (
+    "The server {server} broke off before it answered: {reason}. The call may be done in part."
+)
 WRAPPED_SILENT = "The server {server} gave no sign for {seconds} seconds; {method} was cancelled, and may be done in part."
 WRAPPED_NO_ANSWER = (
     "The server {server} answered with neither a result nor an error that can be read."

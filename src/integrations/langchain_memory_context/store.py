@@ -185,8 +185,8 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             InvalidNamespaceError: A namespace is not a tuple of strings, has a label that LangGraph does not allow, or is too
                 long. Then no operation was performed.
-            InvalidArgumentError: An operation or an operator is unknown, or the name of a filter has other characters
-                than letters, digits, ``_``, ``.`` and ``-``.
+            InvalidArgumentError: An operation or an operator is unknown; the name of a filter has other characters than
+                letters, digits, ``_``, ``.`` and ``-``; or the key of an item to put has NUL bytes or lone surrogates.
             InvalidContentError: A value cannot be expressed in JSON.
             InvalidScopeError: No user is given.
             StoreError: The store failed, or the item to get was damaged in the store. A search leaves damaged items out,
@@ -538,6 +538,7 @@ def _check(op: Op) -> None:
             _check_labels(op.namespace)
             if op.value is not None:
                 _check_length(op.namespace)
+                _check_item_key(op.key)
             # LangGraph reserves the first label `langgraph`: its `put` refuses it, while it writes itself by `batch`.
             if not op.namespace:
                 raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
@@ -572,6 +573,13 @@ def _check_length(namespace: Sequence[str]) -> None:
         raise InvalidStoreNamespaceError(
             f"a namespace has at most {MAX_NAME} characters, and each that is no letter, digit or underscore counts "
             f"as up to nine; {namespace!r:.80} has {length}"
+        )
+
+
+def _check_item_key(key: object) -> None:
+    if not is_storable(str(key)):
+        raise InvalidArgumentError(
+            f"an item's key must not contain NUL bytes or lone surrogates; not {key!r:.80}"
         )
 
 

@@ -231,7 +231,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     }
     if not wrapped:
         reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
-        raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
+        left = "no other server" if is_wrapped else "no server"
+        raise InvalidArgumentError(f"{place} has {left} to wrap{reasons}")
     # Wrapping again keeps what the user has added to our entry, such as environment variables.
     ours: Wire = {
         **member(entries, our_name),

@@ -21,6 +21,7 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from memory_context import sentences_models_read as prompts
@@ -218,11 +219,18 @@ class Upstream:
             return
         names = [name for name in ("result", "error") if isinstance(wire.get(name), dict)]
         answer = {name: wire[name] for name in names}
-        if answer:
-            pending.answer.set_result(answer)
+        error = member(answer, "error")
+        problem = ""
+        if not answer:
+            problem = prompts.WRAPPED_NO_ANSWER.format(server=self.name)
+        # Not the server's words: the SDK answers like this for a server that breaks off an HTTP response.
+        elif error.get("code") == CONNECTION_CLOSED and self.server.url:
+            reason = error.get("message")
+            problem = prompts.WRAPPED_BROKE_OFF.format(server=self.name, reason=reason)
+        if problem:
+            pending.answer.set_exception(RequestError(INTERNAL_ERROR, problem))
         else:
-            message = prompts.WRAPPED_NO_ANSWER.format(server=self.name)
-            pending.answer.set_exception(RequestError(INTERNAL_ERROR, message))
+            pending.answer.set_result(answer)
 
     def note_asked(self, number: int) -> None:
         """Note that the server has sent the client a request, which its answers to all open requests may wait for."""

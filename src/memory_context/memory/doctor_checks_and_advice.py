@@ -11,7 +11,7 @@ from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import doctor_looks_into_a_database
+from memory_context.stores.sql import doctor_looks_into_a_database, file_watch
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
@@ -90,24 +90,28 @@ def _database(url: str) -> Iterator[Check]:
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(doctor_looks_into_a_database.server)
-                yield _access(f"{server}, {store.url or 'in memory'}", store.database)
+                found = f"{server}, {store.url or 'in memory'}"
+                yield _access("database", found, reads_only=store.database.reads_only)
                 for check in _schema_and_index(store.database):
                     if check.name == "schema" and check.status == "problem":
                         has_our_schema = False
                     yield check
     except MemoryContextError as error:
-        remedy = "check the URL, the server, and the rights of this user"
+        remedy = "check the URL, the server, the rights of this user, and that its disk is not full"
         yield Check("database", str(error), "problem", remedy)
         return
     if has_our_schema and innermost_url != url:
         yield _encoded_contents(url)
 
 
-def _access(name: str, database: Database) -> Check:
-    if not database.reads_only:
-        return Check("database", name)
-    remedy = "to store anything, let this user write: to the file, or to the tables of a server that is no standby"
-    return Check("database", f"{name}: read-only", "warning", remedy)
+def _access(name: str, found: str, *, reads_only: bool) -> Check:
+    if not reads_only:
+        return Check(name, found)
+    remedy = (
+        "to store anything, let this user write: to the file or folder, or to the tables of a server that is no "
+        "standby"
+    )
+    return Check(name, f"{found}: read-only", "warning", remedy)
 
 
 def _folder(url: str) -> Iterator[Check]:
@@ -116,7 +120,8 @@ def _folder(url: str) -> Iterator[Check]:
             found = f"there is no folder {str(store.directory)!r}"
             yield Check("folder", found, "problem", "check the path")
             return
-        yield Check("folder", str(store.directory))
+        folder = str(store.directory)
+        yield _access("folder", folder, reads_only=file_watch.may_only_read(folder))
         damaged = store.damaged()
     if not damaged:
         yield Check("files", "all are memories")

@@ -10,6 +10,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.memory.filters_from_keywords import beginning_with
 from memory_context.model.item import MemoryItem, is_query_answer, is_secret
+from memory_context.model.one_line import one_line
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import MemoryStore
@@ -117,6 +118,7 @@ class _MemoriesAsTables:
     def _no_table(self, name: str) -> InvalidQueryError:
         """Return the error for a name that no memory has. It names the newest memories, with their descriptions."""
         newest = self._store.query(self._scope, limit=TABLES_LISTED)
-        listing = [f"{item.memory_key} ({item.summary})" for item in newest if not is_secret(item)]
+        described = [item for item in newest if not is_secret(item)]
+        listing = [f"{item.memory_key} ({one_line(item.summary)})" for item in described]
         tables = "; ".join(listing) or "nothing"
         return InvalidQueryError(prompts.NO_TABLE.format(name=name, tables=tables))

@@ -112,9 +112,9 @@ USAGE_FAILED = _event(
 )
 ENDED_UNREAD = _event(
     "ended_unread",
-    "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
-    "run with the first tools' results; give AssistantAgent max_tool_iterations=10, for example, or "
-    "reflect_on_tool_use=True",
+    "an agent's run ended with the reference of a folded output, which no model has read: unless it was cancelled, "
+    "AutoGen ended it with the first tools' results, as it does by default; give AssistantAgent "
+    "max_tool_iterations=10, for example, or reflect_on_tool_use=True",
 )
 NOT_INDEXED = _event(
     "not_indexed",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The default `timeout` of sqlite3 for a locked database.
 BUSY_MILLISECONDS = 5000
+# A disk that is full or broken is still so a moment later.
+_DISK_ERRORS = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 # By default libpq waits without a limit, which must not stop an agent's run.
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
@@ -199,11 +201,12 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> No
             try:
                 connection.execute(pragma)
             except sqlite3.OperationalError as error:
-                # A file that can only be read stays in the mode that it has. The code without its extension.
-                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY:
+                code = error.sqlite_errorcode & 0xFF  # without its extension
+                # A file that can only be read stays in the mode that it has.
+                if code == sqlite3.SQLITE_READONLY:
                     break
                 # The switch to WAL fails at once while another connection writes, despite busy_timeout.
-                if time.monotonic() > deadline:
+                if code in _DISK_ERRORS or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
             else:

@@ -355,6 +355,8 @@ class Database:
         file = urls.file_of(self.url)
         if file and not file.parent.is_dir():
             message += f": there is no folder '{file.parent}'"
+        if "disk I/O error" in message:
+            message += ": the disk may be full, or broken"
         if "prepared statement" in message:
             message += ": behind a pooler, end the URL with ?prepare_threshold=none"
         is_closed = isinstance(error, DBAPIError) and error.connection_invalidated

@@ -171,7 +171,8 @@ class LockedDatabase:
                 raise too_slow(self._limit.seconds) from error
             if "user-defined function" in str(error) and self._refusal:
                 raise self._refusal from error
-            raise InvalidQueryError(self._error_message(str(error), sql)) from error
+            message = str(error).removesuffix(".")  # as all others of this library
+            raise InvalidQueryError(self._error_message(message, sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
         """Create the tables that a statement names, still empty.
