@@ -31,7 +31,7 @@ from memory_context.replay.formats.langsmith_and_opentelemetry import (
 )
 from memory_context.replay.formats.openai_responses import chat_of_items, is_item
 from memory_context.replay.formats.runs_from_model_calls import grown_runs
-from memory_context.replay.recording_as_messages import Recording, to_messages
+from memory_context.replay.recording_as_messages import ROLES, Recording, to_messages
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
@@ -121,8 +121,26 @@ def _recordings_of(document: object) -> Iterator[Recording]:
     runs = list(_runs_in(document, ""))
     if not runs:
         raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
-    for name, messages in runs:
-        yield Recording(name, tuple(_read_messages(messages)))
+    for name, recorded in runs:
+        messages = tuple(_read_messages(recorded))
+        if not any(message.is_reply for message in messages):
+            _check_roles(recorded)
+        yield Recording(name, messages)
+
+
+def _check_roles(recorded: Sequence[object]) -> None:
+    """Check that a run without a reply of a model has none under a role that is not known.
+
+    Raises:
+        InvalidArgumentError: It may have one; the message names its roles and those that are known.
+    """
+    given = [_fields(members_of(message)).get("role") for message in recorded]
+    unknown = dict.fromkeys(role for role in map(str, filter(None, given)) if role not in ROLES)
+    if unknown:
+        raise InvalidArgumentError(
+            "no message has the role of a model, assistant, but some have roles that are not known: "
+            f"{', '.join(unknown):.80}; the known ones are {', '.join(ROLES)}"
+        )
 
 
 def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:
