@@ -569,7 +569,7 @@ class TestState:
         facts = {**FACTS, "version": 1, "shown": 1, "references": {}, "trusted": []}
         state = {"messages": [user("hello").model_dump()], "memory_context": facts}
 
-        with pytest.raises(exceptions.StateVersionError, match="earlier .* new conversation"):
+        with pytest.raises(exceptions.StateVersionError, match=r"earlier .* new conversation"):
             await context.load_state(state)
 
     @for_each(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -233,12 +233,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
                 pieces += html.unescape(said).split()
             continue
         wanted = (name,) if token["end"] else around.get(name, ())
-        kept = len(opened)
-        for element in reversed(opened if wanted else ()):
-            if element.name in wanted:
-                depth = len(element.around)
-                kept = depth if token["end"] else depth + 1
-                break
+        kept = _kept(opened, wanted, is_end=bool(token["end"]))
         if kept < len(opened):
             _close(opened[kept:], pieces)
             # The same object as for the elements before, since there may be 100,000 of them.
@@ -258,6 +253,15 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
             return []
     _close(opened, pieces)
     return elements
+
+
+def _kept(opened: Sequence[_Element], names: Collection[str], *, is_end: bool) -> int:
+    """Return how many elements stay open at a tag: those around the innermost of these names, and itself unless it ends."""
+    for element in reversed(opened):
+        if element.name in names:
+            depth = len(element.around)
+            return depth if is_end else depth + 1
+    return len(opened)
 
 
 def _close(elements: Iterable[_Element], pieces: Sequence[str]) -> None:
