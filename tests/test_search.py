@@ -517,7 +517,9 @@ class TestMeaning:
             store.put(ANN, memory("my puppy sleeps", memory_key="dog"))
             store.reindex()
             toy.groups = (*Toy.groups, ("tea", "chai"))
-            with pytest.raises(exceptions.EmbedderError, match=r"has 4 numbers.* have 3: .*reindex"):
+            with pytest.raises(
+                exceptions.EmbedderError, match=r"has 4 numbers, those .* have 3: .*reindex"
+            ):
                 store.search(ANN, "a dog", mode="semantic")
             assert ["dog"] == [hit.memory_key for hit in store.search(ANN, "puppy")]
 

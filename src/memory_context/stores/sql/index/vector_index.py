@@ -196,7 +196,7 @@ def check_length(connection: sa.Connection, table: sa.Table) -> None:
         other_model, _, length = other.name.rpartition("_")
         if other_model == model:
             raise EmbedderError(
-                f"the query's vector has {table.info['dimensions']} numbers, but the stored ones of this model have {length}: "
+                f"the query's vector has {table.info['dimensions']} numbers, those stored of this model have {length}: "
                 "another model has another embedding_model=, and reindex() makes its vectors"
             )
 
