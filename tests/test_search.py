@@ -38,7 +38,11 @@ class Toy:
     """An embedder with a dimension for each group of words that mean the same."""
 
     model = "toy"
-    groups = (("car", "automobile"), ("dog", "puppy"), ("disk", "drive"))
+    groups: tuple[tuple[str, str], ...] = (
+        ("car", "automobile"),
+        ("dog", "puppy"),
+        ("disk", "drive"),
+    )
 
     def __init__(self) -> None:
         self.texts: list[str] = []

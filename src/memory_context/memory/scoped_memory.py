@@ -18,6 +18,7 @@ from memory_context.memory.manager import SearchMode
 from memory_context.memory.open_tiers import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.memory.redacted_records import redacted_record
 from memory_context.model.category import Category, check_category, trees
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.importance import importance_of
 from memory_context.model.item import (
     PATTERN,
@@ -222,6 +223,7 @@ class ScopedMemory(TierNotes):
         if category is not None:
             changes["category"] = check_category(category or None)
         if tags is not None:
+            check_arguments(tags=tags)
             changes["tags"] = tuple(as_list(tags))
         if metadata is not None:
             changes["content_metadata"] = check_metadata(metadata)
