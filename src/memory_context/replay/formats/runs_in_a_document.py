@@ -98,12 +98,12 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     try:
         if is_session_line(pieces[0]):
             nothing = NoMessagesError(NO_MESSAGES)
-            runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
+            runs = [(name, _read_run(messages)) for name, messages in sessions_of(pieces)]
         else:
             calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
             for call in traced_calls(pieces):
                 prompt = _read_messages(call.prompt)
-                calls.append((call.trace, prompt, _read_messages([*call.prompt, *call.reply])))
+                calls.append((call.trace, prompt, _read_run([*call.prompt, *call.reply])))
             runs = list(grown_runs(calls))
     except InvalidArgumentError:
         raise
@@ -122,18 +122,18 @@ def _recordings_of(document: object) -> Iterator[Recording]:
     if not runs:
         raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
     for name, recorded in runs:
-        messages = tuple(_read_messages(recorded))
-        if not any(message.is_reply for message in messages):
-            _check_roles(recorded)
-        yield Recording(name, messages)
+        yield Recording(name, tuple(_read_run(recorded)))
 
 
-def _check_roles(recorded: Sequence[object]) -> None:
-    """Check that a run without a reply of a model has none under a role that is not known.
+def _read_run(recorded: Sequence[object]) -> Sequence[Message]:
+    """Convert the messages of a run.
 
     Raises:
-        InvalidArgumentError: It may have one; the message names its roles and those that are known.
+        InvalidArgumentError: No message is a model's, but some have roles that are not known.
     """
+    messages = _read_messages(recorded)
+    if any(message.is_reply for message in messages):
+        return messages
     given = [_fields(members_of(message)).get("role") for message in recorded]
     unknown = dict.fromkeys(role for role in map(str, filter(None, given)) if role not in ROLES)
     if unknown:
@@ -141,6 +141,7 @@ def _check_roles(recorded: Sequence[object]) -> None:
             "no message has the role of a model, assistant, but some have roles that are not known: "
             f"{', '.join(unknown):.80}; the known ones are {', '.join(ROLES)}"
         )
+    return messages
 
 
 def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:
