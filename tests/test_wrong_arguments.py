@@ -188,6 +188,11 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: MemoryManager("sqlite://", user_id="a", key_source=wrong(5)),
         "key_source must be a source of random numbers, such as random.Random(1), not 5",
     ),
+    (lambda m: m.store("x", tags=[wrong(None)]), "a type, tier, category or tag has 1 to 255"),
+    (
+        lambda m: ScopedMemory(m).update("note", tags=[wrong(None)]),
+        "a type, tier, category or tag has 1 to 255 printable characters, not None",
+    ),
     (lambda m: m.known_keys(wrong(5)), "keys must be a list of keys, not 5"),
     (
         lambda _: FileStore("d", file_mode=wrong("0600")),
@@ -216,6 +221,7 @@ WRONG: tuple[object, ...] = (None, 5, "x", [], object())
 def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any]]]:
     """The constructors and functions of the reference, each with arguments that are right."""
     store, key = memory.memory_store, Encrypted.generate_key()
+    notes = ScopedMemory(memory, project_id="p")
     rule = RetentionRule.parse("note=30d")
     return [
         (MemoryContext, {"user_id": "ann", "store": store}),
@@ -268,6 +274,10 @@ def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any
         (memory.within, {"places": []}),
         (memory.known_keys, {"keys": ["k"]}),
         (memory.reindex, {}),
+        (notes.save, {"content": "a note", "tier": "global"}),
+        (notes.update, {"key": notes.save("a note", tier="global"), "content": "another"}),
+        (notes.add_failure, {"code": "E1", "lesson": "Wait."}),
+        (notes.add_decision, {"decision": "Wait."}),
     ]
 
 

@@ -341,7 +341,7 @@ class MemoryManager(ClosedAtExit):
         )
         body, media_type = to_content(content)
         words = as_list(() if tags is None else tags)
-        check_names(type, tier, tier_id, category, *words)
+        check_names(type, tier, tier_id, category, tags=words)
         self._check_tier_id(tier, tier_id)
         if origin not in ORIGINS:
             raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")

@@ -27,6 +27,7 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     check_metadata,
+    check_names,
     to_content,
 )
 from memory_context.model.one_line import one_line
@@ -225,6 +226,7 @@ class ScopedMemory(TierNotes):
         if tags is not None:
             check_arguments(tags=tags)
             changes["tags"] = tuple(as_list(tags))
+            check_names(tags=changes["tags"])
         if metadata is not None:
             changes["content_metadata"] = check_metadata(metadata)
         if priority is not None:
@@ -506,6 +508,7 @@ class ScopedMemory(TierNotes):
         Raises:
             InvalidArgumentError: The code cannot be a tag; or what `save` raises.
         """
+        check_arguments(code=code, lesson=lesson)
         summary = one_line(self.manager.redaction().text(lesson))
         text = f"{lesson}\n\n{code}"
         facts = {"code": code}

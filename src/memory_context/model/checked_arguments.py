@@ -83,6 +83,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "text": _TEXT,
     "name": _TEXT,
     "type": _TEXT,
+    "code": _TEXT,
+    "lesson": _TEXT,
     "source": _TEXT_OR_NONE,
     "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
