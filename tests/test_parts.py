@@ -693,6 +693,20 @@ def test_an_answer_names_key_part_and_next_call() -> None:
     )
 
 
+def test_a_question_about_a_conversation_finds_the_whole_turn() -> None:
+    """Of a stored conversation, a question finds what a person asked together with the answer, which may share no word."""
+    said = [("user", "When is my dentist appointment?"), ("assistant", "On 3 May, at ten.")]
+    for number in range(60):
+        said += [("user", f"What is order {number}?"), ("assistant", f"It went to dock {number}.")]
+    lines = [json.dumps({"role": role, "source": role, "texts": [text]}) for role, text in said]
+    item = MemoryItem(user_id="ann", memory_key="talk_1", content="\n".join(lines))
+
+    shown = answer(item, Selection(query="the dentist"), 0, 200, COUNT)
+
+    assert "dentist appointment" in shown
+    assert "On 3 May" in shown
+
+
 def test_nothing_matched_is_an_answer() -> None:
     """A model is told that nothing matched and what comes near; it is no error."""
     item = MemoryItem(user_id="ann", memory_key="log_1", content=LOG)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from for_each import for_each
+from memory_context.text.python_literals import REPR_AT_MOST
 from memory_context.text.rows.rows_in_text import table_of
 
 LINES = ("line", "text")
@@ -87,3 +88,27 @@ def test_large_elements_beside_records() -> None:
     """The facts of an element around the records are looked at once, not for each record."""
     outer = "<g>" + "<x>1</x>" * 9_000 + "<i a='1' b='2'/>" * 9_000 + "</g>"
     assert 18_000 == len(rows_of(f"<r>{outer}{outer}</r>")[1])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(60)
+@for_each(
+    "part",
+    [
+        "<a>" * 18 + "<b>1</b><c>2</c>" * 20 + "</a>" * 18,
+        "<table>" + "<tr><td>1<td>2" * 3 + "</table>",
+        "<table>" + "<tr><td colspan='99'>1<td>2" * 400 + "</table>",
+        "".join(f"<i{number} n='1'/>" for number in range(90)),
+    ],
+)
+def test_more_parts_than_are_read_in_a_second(part: str) -> None:
+    """Markup of 1 MB that is made to take long, by its elements, its cells or its depth, has no rows."""
+    text = "<r>" + part * (REPR_AT_MOST // len(part)) + "</r>"
+    assert LINES == table_of(text[: text.rfind(">") + 1]).columns
+
+
+def test_words_around_elements_are_read_once() -> None:
+    """An element with words of its own around others holds their text, in whatever depth, and none of them is a record."""
+    inside = "<b>two &amp;<i><u> three</u></i></b>"
+    around = f"<a><t>one {inside}</t><n>1</n></a>"
+    assert rows_of(f"<r>{around}{around}</r>") == (("t", "n"), [["one two & three", "1"]] * 2)

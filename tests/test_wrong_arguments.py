@@ -15,24 +15,59 @@ import sqlalchemy as sa
 from autogen_core.models import UserMessage
 
 from for_each import for_each
-from langchain_memory_context import MemoryContextMiddleware, memory_tools
+from langchain_memory_context import (
+    MemoryContextMiddleware,
+    MemoryStoreAdapter,
+    memory_tools,
+)
 from memory_context import (
     AgentMemoryService,
     Compressed,
     ContextAssembler,
     ConversationMemory,
+    Encrypted,
     FileStore,
     FoldPolicy,
+    JudgeLimits,
+    LexicalJudge,
     MemoryContext,
     MemoryManager,
+    MemoryRef,
+    MemoryWorkbench,
+    NotesPolicy,
+    PassingPolicy,
+    Quota,
+    RecallPolicy,
+    RedactionPattern,
     Redactor,
+    Scope,
     ScopedMemory,
+    Selection,
     SQLAlchemyStore,
+    SQLAuditTrail,
     SQLMemory,
+    Summaries,
+    SummaryLimits,
     TierPolicy,
+    mcp_server,
     observe,
 )
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MemoryContextError,
+    NotSerializableError,
+)
+from memory_context.memory.backup_files import backup_database
+from memory_context.memory.copy_export_import import (
+    copy_memories,
+    export_memories,
+    import_memories,
+)
+from memory_context.memory.gc_by_retention_rules import (
+    RetentionRule,
+    count_expired,
+    delete_expired,
+)
 from memory_context.text.describe import register
 from memory_context.text.tokens.counter import as_counter
 
@@ -50,6 +85,14 @@ class Late:
     async def summarize(self, text: str, description: str) -> str:
         """Never asked."""
         return text + description
+
+
+class Brief:
+    """A summarizer."""
+
+    def summarize(self, text: str, description: str) -> str:
+        """Return the description."""
+        return description or text
 
 
 @pytest.fixture
@@ -132,6 +175,31 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: ConversationMemory(idle_timeout=1e15), "below 2.7 million years, or None"),
     (lambda _: SQLAlchemyStore(wrong(Path("a.db"))), "use sqlite:///a.db"),
     (
+        lambda _: MemoryRef("k", wrong(None), 4),
+        "a reference and its description are texts, not None",
+    ),
+    (lambda _: Scope("ann", places=wrong(5)), "places must be pairs of a tier and an id, such as"),
+    (lambda m: m.within(wrong("x")), "places must be pairs of a tier and an id, such as"),
+    (lambda _: Redactor(without=wrong(None)), "without must be a list of kinds, such as ['email']"),
+    (lambda _: Redactor().redact(wrong(None)), "text must be a text, not None"),
+    (lambda _: MemoryWorkbench([], wrong("x")), "context must be a MemoryContext, not str"),
+    (lambda m: mcp_server(m, verbs=wrong(5)), "verbs must be a mapping from verbs to memories"),
+    (
+        lambda _: MemoryManager("sqlite://", user_id="a", key_source=wrong(5)),
+        "key_source must be a source of random numbers, such as random.Random(1), not 5",
+    ),
+    (lambda m: m.store("x", tags=[wrong(None)]), "a type, tier, category or tag has 1 to 255"),
+    (
+        lambda m: ScopedMemory(m).update("note", tags=[wrong(None)]),
+        "a type, tier, category or tag has 1 to 255 printable characters, not None",
+    ),
+    (lambda m: m.known_keys(wrong(5)), "keys must be a list of keys, not 5"),
+    (
+        lambda _: FileStore("d", file_mode=wrong("0600")),
+        "file_mode must be a mode of files, such as",
+    ),
+    (lambda m: export_memories(m, "x", user_id="a"), "a store is needed here, such as SQLAlchemy"),
+    (
         lambda _: SQLAlchemyStore("sqlite://", password_variable=wrong(None)),
         "the name of an environ",
     ),
@@ -145,6 +213,90 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
     """An argument of a wrong type raises an error of the library that names it, at that call."""
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         call(memory)
+
+
+WRONG: tuple[object, ...] = (None, 5, "x", [], object())
+
+
+def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any]]]:
+    """The constructors and functions of the reference, each with arguments that are right."""
+    store, key = memory.memory_store, Encrypted.generate_key()
+    notes = ScopedMemory(memory, project_id="p")
+    rule = RetentionRule.parse("note=30d")
+    return [
+        (MemoryContext, {"user_id": "ann", "store": store}),
+        (MemoryWorkbench, {"tools": [], "context": MemoryContext("ann", store=store)}),
+        (SQLMemory, {"user_id": "ann", "store": store}),
+        (FoldPolicy, {}),
+        (RecallPolicy, {}),
+        (NotesPolicy, {}),
+        (PassingPolicy, {}),
+        (MemoryManager, {"store": store, "user_id": "ann"}),
+        (MemoryRef, {"key": "k", "description": "d", "tokens": 4}),
+        (MemoryRef.parse, {"text": "[MemoryRef: k]"}),
+        (MemoryRef.find_all, {"text": "[MemoryRef: k]"}),
+        (Scope, {"user_id": "ann"}),
+        (Selection, {}),
+        (ScopedMemory, {"manager": memory}),
+        (TierPolicy, {"name": "team"}),
+        (SQLAlchemyStore, {"store": "sqlite://"}),
+        (FileStore, {"directory": "folder"}),
+        (Quota, {}),
+        (Encrypted, {"keys": {"a": key}}),
+        (Compressed, {}),
+        (Redactor, {}),
+        (Redactor().redact, {"text": "a text"}),
+        (RedactionPattern, {"pattern": "a"}),
+        (observe, {"manager": memory}),
+        (SQLAuditTrail, {"store": store}),
+        (LexicalJudge, {}),
+        (JudgeLimits, {}),
+        (Summaries, {"summarizer": Brief()}),
+        (SummaryLimits, {}),
+        (ContextAssembler, {"memories": memory}),
+        (ConversationMemory, {}),
+        (AgentMemoryService, {"app_cache_dir": "folder"}),
+        (mcp_server, {"memories": memory}),
+        (export_memories, {"store": store, "path": "export", "user_id": "ann"}),
+        (import_memories, {"store": store, "path": "export", "user_id": "ann"}),
+        (copy_memories, {"source": store, "target": store, "user_id": "ann"}),
+        (backup_database, {"store": store, "folder": "backups"}),
+        (RetentionRule, {"after": rule.after}),
+        (RetentionRule.parse, {"text": "note=30d"}),
+        (delete_expired, {"store": store, "rules": [rule]}),
+        (count_expired, {"store": store, "rules": [rule]}),
+        (memory_tools, {"memories": memory}),
+        (MemoryStoreAdapter, {"manager": memory}),
+        (memory.retrieve, {"key": "k"}),
+        (memory.page, {"key": "k"}),
+        (memory.answer, {"key": "k", "max_tokens": 100}),
+        (memory.search, {"query": "one"}),
+        (memory.within, {"places": []}),
+        (memory.known_keys, {"keys": ["k"]}),
+        (memory.reindex, {}),
+        (notes.save, {"content": "a note", "tier": "global"}),
+        (notes.update, {"key": notes.save("a note", tier="global"), "content": "another"}),
+        (notes.add_failure, {"code": "E1", "lesson": "Wait."}),
+        (notes.add_decision, {"decision": "Wait."}),
+    ]
+
+
+def test_no_public_call_ends_with_an_error_of_pythons(
+    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever one argument is, a public call works or raises an error of the library, which names what was wrong."""
+    monkeypatch.chdir(tmp_path)  # a file or a folder may be made under the name that is given
+    raw = set[str]()
+    for call, right in public_calls(memory):
+        for name in inspect.signature(call).parameters:
+            for value in WRONG:
+                try:
+                    call(**{**right, name: value})
+                except MemoryContextError:
+                    continue
+                except Exception as error:  # noqa: BLE001 - these are looked for
+                    raw.add(f"{call.__qualname__}({name}={value!r:.9}): {error!r}")
+    assert set() == raw
 
 
 def test_tags_are_counted_when_they_are_read(memory: Any) -> None:

@@ -51,6 +51,7 @@ from memory_context.memory.filters_from_keywords import as_list
 from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.model.batches import slices_of
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import (
     STORE_ITEM,
     MemoryItem,
@@ -148,6 +149,7 @@ class MemoryStoreAdapter(BaseStore):
         ttl: TTLConfig | None = None,
         index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
+        check_arguments(ttl=ttl, index=index)
         if unknown := sorted(set(ttl or ()).difference(_SETTINGS)):
             raise InvalidArgumentError(
                 f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "

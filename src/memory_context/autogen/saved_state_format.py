@@ -13,7 +13,8 @@ from memory_context.exceptions import InvalidScopeError, StateError, StateVersio
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 
-VERSION = 1
+# The first version of memory-context wrote 1, with other facts.
+VERSION = 2
 
 
 class ContextFacts(BaseModel):
@@ -49,19 +50,10 @@ def parse_state(state: object) -> ContextState:
     """Check and return a saved state.
 
     Raises:
-        StateVersionError: The state was saved by a newer version.
+        StateVersionError: The state was saved by a newer version, or by the first one.
         StateError: *state* is not the state of a context.
     """
-    version = VERSION
-    match state:
-        case {"memory_context": {"version": int(named)}}:
-            version = named
-        case _:
-            pass
-    if version > VERSION:
-        raise StateVersionError(
-            f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
-        )
+    _check_version(state)
     if not isinstance(state, Mapping) or "messages" not in state:
         raise StateError(
             f"not a context's state, which would be a mapping with 'messages': {state!r:.80}"
@@ -83,3 +75,23 @@ def parse_state(state: object) -> ContextState:
         except InvalidScopeError as error:
             raise StateError(f"not a context's state: {error}") from error
     return found
+
+
+def _check_version(state: object) -> None:
+    """Check the version of a state, if it names one.
+
+    Raises:
+        StateVersionError: The state was saved by a newer version, or by the first one.
+    """
+    match state:
+        case {"memory_context": {"version": int(version)}} if version > VERSION:
+            raise StateVersionError(
+                f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
+            )
+        case {"memory_context": {"version": int(version)}} if 0 < version < VERSION:
+            raise StateVersionError(
+                f"the state has version {version}, of an earlier memory-context, whose states cannot be loaded: "
+                "begin a new conversation; what was stored stays, under its keys"
+            )
+        case _:
+            pass

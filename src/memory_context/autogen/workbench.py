@@ -41,6 +41,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
@@ -124,6 +125,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         pass_by_reference: bool | PassingPolicy = True,
     ) -> None:
         super().__init__([])
+        check_arguments(context=context)
         self._policy = PassingPolicy.of(pass_by_reference)
         self._context = context
         self._loaded = False

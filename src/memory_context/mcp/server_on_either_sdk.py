@@ -18,6 +18,7 @@ from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import is_whole
 from memory_context.runtime.version import __version__
 from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
@@ -47,6 +48,7 @@ def mcp_server(
             given either.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
+    check_arguments(verbs=verbs)
     offered = verbs or verbs_on(memories, queries=True)
     tools = Tools(offered, max_tokens, page_tokens)
     resources = Resources(manager)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import now
 from memory_context.stores import MemoryStore, SQLAlchemyStore
@@ -59,6 +60,7 @@ def backup_database(
         raise InvalidArgumentError(
             f"only SQLite databases are backed up this way, not {store!r}; export it"
         )
+    check_arguments(folder=folder, progress=progress)
     backups = Path(folder)
     if backups.is_file():
         raise InvalidArgumentError(f"{backups} is a file; backups are written into a folder")

@@ -103,6 +103,7 @@ class ConversationMemory:
             )
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
+        check_arguments(clock=clock)
         self._clock = clock
         # One line more than the window holds, which shows whether the window cuts any off.
         limit = None if max_turns is None else max_turns + 1
@@ -136,6 +137,7 @@ class ConversationMemory:
     def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
         """Add `turns` together at the end, and return them. Raises what `add_turn` raises."""
         session = _checked_session(session_id)
+        check_arguments(turns=turns)
         if not turns:
             return []
         moment = self._clock()

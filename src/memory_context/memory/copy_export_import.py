@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
-from memory_context.exceptions import NothingMatchedError, StoreError
+from memory_context.exceptions import InvalidArgumentError, NothingMatchedError, StoreError
 from memory_context.memory.export_file_format import (
     GZIP,
     VERSION,
@@ -30,6 +30,7 @@ from memory_context.memory.export_file_format import (
 from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.memory.redacted_records import redacted_import, users_of
 from memory_context.model.batches import batches_of_records
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import Conflict, MemoryItem, Restored
 from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
@@ -106,6 +107,7 @@ def export_memories(
         NothingMatchedError: The store has nothing of the user; an existing file is unchanged.
         StoreError: The store failed, or the file cannot be written.
     """
+    check_arguments(path=path, progress=progress)
     target = Path(path)
     users = _users(store, user_id)
     memories, deletions = _counts(store, users)
@@ -150,6 +152,8 @@ def import_memories(
         InvalidRecordError: It is not such a file, or of a newer version.
         StoreError: The store failed, or the file cannot be read.
     """
+    _check_store(store)
+    check_arguments(path=path, progress=progress)
     only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
     try:
         with Path(path).open("rb") as raw:
@@ -181,11 +185,21 @@ def copy_memories(
         InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
         StoreError: One of the stores could not do it.
     """
+    check_arguments(progress=progress)
+    _check_store(target)
     users = _users(source, user_id)
     return _restored(_records(source, users), target, sum(_counts(source, users)), progress)
 
 
+def _check_store(store: object) -> None:
+    if not isinstance(store, MemoryStore):
+        raise InvalidArgumentError(
+            f"a store is needed here, such as SQLAlchemyStore(URL), not {type(store).__name__}"
+        )
+
+
 def _users(store: MemoryStore, user_id: User) -> list[str]:
+    _check_store(store)
     return users_of(store, None if user_id is ALL_USERS else user_id)
 
 

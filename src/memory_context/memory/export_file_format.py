@@ -164,7 +164,7 @@ def _check(item: MemoryItem) -> None:
             of another content, which would then be taken for this one.
     """
     try:
-        check_names(item.memory_type, item.tier, item.category, *item.tags)
+        check_names(item.memory_type, item.tier, item.category, tags=item.tags)
         check_arguments(importance=item.importance)
         Scope(item.user_id, item.agent_id, item.thread_id, item.tier, item.tier_id)
     except InvalidArgumentError as error:

@@ -15,6 +15,7 @@ from uuid import UUID
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.batches import slices_of
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.protocol import Progress
@@ -92,6 +93,7 @@ class RetentionRule:
         Raises:
             InvalidArgumentError: It is not a rule.
         """
+        check_arguments(text=text)
         match = _RULE.fullmatch(text.strip())
         if not match:
             raise InvalidArgumentError(
@@ -203,6 +205,7 @@ def count_expired(
 def _expiries(
     rules: Sequence[RetentionRule], at: datetime | None, tier: str | None = None
 ) -> list[Expiry]:
+    check_arguments(rules=rules)
     moment = with_zone(at, "at") or now()
     by_their_end = Expiry(EXPIRED, happened_by("expired", moment, tier=tier))
     return [by_their_end, *(rule.expiry(moment) for rule in rules)]

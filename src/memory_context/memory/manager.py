@@ -63,7 +63,7 @@ from memory_context.model.item import (
 from memory_context.model.origin import ORIGINS, PERSON, PROGRAM, Origin
 from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key
-from memory_context.model.scope import DETAIL, Place, Scope, UserId
+from memory_context.model.scope import DETAIL, Place, Scope, UserId, checked_places
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
@@ -154,6 +154,7 @@ class MemoryManager(ClosedAtExit):
         self.summaries = as_summaries(summarizer)
         self._auditor = as_auditor(audit, self.memory_store, password_variable)
         self._audits_here = audit is True
+        check_arguments(key_source=key_source)
         self.key_generator = KeyGenerator(key_source)
 
     def within(
@@ -176,14 +177,14 @@ class MemoryManager(ClosedAtExit):
 
     def set_places(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> None:
         """Replace the places that are seen here. A view never gets more than it was made with (see `within`)."""
-        scope = with_changes(self.scope, places=frozenset(places))
+        scope = with_changes(self.scope, places=checked_places(places))
         seen = scope.places or frozenset[Place]()
         if self._widest is not None:
             # A view can only narrow: a tool that is given one must not reach beyond it.
             seen &= self._widest
         self.scope = self.offered = with_changes(scope, places=seen)
         if offered is not None:
-            self.offered = with_changes(scope, places=seen & frozenset(offered))
+            self.offered = with_changes(scope, places=seen & checked_places(offered))
 
     def __repr__(self) -> str:
         """Name the user and the store, without a database's password."""
@@ -340,7 +341,7 @@ class MemoryManager(ClosedAtExit):
         )
         body, media_type = to_content(content)
         words = as_list(() if tags is None else tags)
-        check_names(type, tier, tier_id, category, *words)
+        check_names(type, tier, tier_id, category, tags=words)
         self._check_tier_id(tier, tier_id)
         if origin not in ORIGINS:
             raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
@@ -640,6 +641,8 @@ class MemoryManager(ClosedAtExit):
             MemoryContextError: As `retrieve` does.
         """
         selection = selection or Selection()
+        check_arguments(selection=selection, offset=offset)
+        check_whole("max_tokens", max_tokens)
         with self._reading(key, selection) as item:
             return answer(item, selection, offset, max_tokens, self.counter.count)
 
@@ -897,6 +900,7 @@ class MemoryManager(ClosedAtExit):
         Raises:
             StoreError: The store failed.
         """
+        check_arguments(keys=keys, filters=filters)
         if not keys:
             return []
         wanted = {**ANY_STATE, **(filters or {}), "memory_key": list(keys)}

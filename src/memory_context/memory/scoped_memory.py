@@ -18,6 +18,7 @@ from memory_context.memory.manager import SearchMode
 from memory_context.memory.open_tiers import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.memory.redacted_records import redacted_record
 from memory_context.model.category import Category, check_category, trees
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.importance import importance_of
 from memory_context.model.item import (
     PATTERN,
@@ -26,6 +27,7 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     check_metadata,
+    check_names,
     to_content,
 )
 from memory_context.model.one_line import one_line
@@ -222,7 +224,9 @@ class ScopedMemory(TierNotes):
         if category is not None:
             changes["category"] = check_category(category or None)
         if tags is not None:
+            check_arguments(tags=tags)
             changes["tags"] = tuple(as_list(tags))
+            check_names(tags=changes["tags"])
         if metadata is not None:
             changes["content_metadata"] = check_metadata(metadata)
         if priority is not None:
@@ -504,6 +508,7 @@ class ScopedMemory(TierNotes):
         Raises:
             InvalidArgumentError: The code cannot be a tag; or what `save` raises.
         """
+        check_arguments(code=code, lesson=lesson)
         summary = one_line(self.manager.redaction().text(lesson))
         text = f"{lesson}\n\n{code}"
         facts = {"code": code}

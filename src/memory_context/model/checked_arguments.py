@@ -23,12 +23,15 @@ def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
 
 
+def _having(method: str, wanted: str) -> Check:
+    """Return the check for an object with a *method*; a class has no such method of its own to call."""
+    return lambda value: hasattr(value, method) and not isinstance(value, type), wanted
+
+
 def _with(method: str, wanted: str) -> Check:
-    """Return the check for None, or an object with a *method*; a class has no such method of its own to call."""
-    return (
-        lambda value: value is None or (hasattr(value, method) and not isinstance(value, type)),
-        wanted,
-    )
+    """Return the check for None, or an object with a *method*."""
+    has_method, _ = _having(method, wanted)
+    return lambda value: value is None or has_method(value), wanted
 
 
 def _is_share(value: object) -> bool:
@@ -62,11 +65,15 @@ _TOKENS: Check = (
 )
 # Bytes are an iterable of numbers, and a text one of letters.
 _NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
+_PATH = _a("a path", str, PathLike)
+_FUNCTION_OR_NONE: Check = (lambda value: value is None or callable(value), "a function, or None")
 _CHECKS: Final[Mapping[str, Check]] = {
     "scope": _a("a Scope", Scope),
     "item": _a("a MemoryItem", MemoryItem),
     "record": _a("a MemoryItem or a Deletion", MemoryItem, Deletion),
     "records": _a("a list of records", Iterable, but=(str, *_BYTES)),
+    "items": _a("a list of MemoryItems", Iterable, but=(str, *_BYTES)),
+    "replaces": _a("a MemoryItem, or None", MemoryItem, NoneType),
     "ends": _a("a list of pairs of a MemoryItem and a datetime", Iterable, but=(str, *_BYTES)),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
     "key": _TEXT,
@@ -76,6 +83,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "text": _TEXT,
     "name": _TEXT,
     "type": _TEXT,
+    "code": _TEXT,
+    "lesson": _TEXT,
     "source": _TEXT_OR_NONE,
     "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
@@ -95,8 +104,25 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "redact": _a("a list of callables from text to text", Collection, but=(str,)),
     "policies": _a('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
     "data": _a("a dict that JSON can express", Mapping),
-    "directory": _a("a path", str, PathLike),
-    "app_cache_dir": _a("a path", str, PathLike),
+    "directory": _PATH,
+    "app_cache_dir": _PATH,
+    "path": _PATH,
+    "folder": _PATH,
+    "file_mode": (is_whole, "a mode of files, such as 0o600"),
+    "directory_mode": (is_whole, "a mode of folders, such as 0o700"),
+    "progress": _FUNCTION_OR_NONE,
+    "on_hit": _FUNCTION_OR_NONE,
+    "clock": (callable, "a function that returns the time"),
+    "key_source": _with("randrange", "a source of random numbers, such as random.Random(1)"),
+    "without": _a("a list of kinds, such as ['email']", Iterable, but=(str, *_BYTES)),
+    "rules": _a(
+        'a list of rules, such as [RetentionRule.parse("note=30d")]', Iterable, but=(str, *_BYTES)
+    ),
+    "turns": _a("a list of turns", Iterable, but=(str, *_BYTES)),
+    "context": _having("shown_messages", "a MemoryContext"),
+    "verbs": _a("a mapping from verbs to memories", Mapping, NoneType),
+    "ttl": _a("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
+    "index": _a("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
     "codec": _with("seal", "a codec, such as Compressed()"),
     "redactor": _with("cleared", "a redactor, such as Redactor()"),
     "quota": _a("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),

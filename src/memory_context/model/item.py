@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -446,15 +446,14 @@ def check_content(content: Content, media_type: str) -> None:
         )
 
 
-def check_names(*names: object) -> None:
-    """Check the type, tier, category and tags of a record. None is allowed.
+def check_names(*names: object, tags: Iterable[object] = ()) -> None:
+    """Check the type, tier, category and tags of a record. None is allowed, but is no tag.
 
     Raises:
         InvalidArgumentError: One is not a text of 1 to 255 printable characters.
     """
-    for name in names:
-        if name is None:
-            continue
+    given = [name for name in names if name is not None]
+    for name in (*given, *tags):
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
             raise InvalidArgumentError(
                 f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {shown(name)}"

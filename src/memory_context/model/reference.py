@@ -43,7 +43,7 @@ class MemoryRef:
     def __post_init__(self) -> None:
         """Check key and count, and clean the description."""
         check_key(self.key)
-        object.__setattr__(self, "description", one_line(self.description))
+        object.__setattr__(self, "description", one_line(_text(self.description)))
         if self.tokens is None and self.description:
             raise InvalidReferenceError(
                 f"a reference with a description needs the count of its tokens: {self.key!r}"
@@ -71,7 +71,7 @@ class MemoryRef:
         Raises:
             InvalidReferenceError: It is anything else.
         """
-        match = _REFERENCE.fullmatch(text.strip())
+        match = _REFERENCE.fullmatch(_text(text).strip())
         if not match:
             raise InvalidReferenceError(
                 f"not a reference: {text[:80]!r}; one reads [MemoryRef: key - description - N tokens]"
@@ -81,7 +81,18 @@ class MemoryRef:
     @classmethod
     def find_all(cls, text: str) -> list[MemoryRef]:
         """Return every reference in *text*, in order. Only the owner's store knows whether a reference is genuine."""
-        return [_from(match) for match in _REFERENCE.finditer(text)]
+        return [_from(match) for match in _REFERENCE.finditer(_text(text))]
+
+
+def _text(value: object) -> str:
+    """Return *value* if it is a text.
+
+    Raises:
+        InvalidReferenceError: It is not.
+    """
+    if isinstance(value, str):
+        return value
+    raise InvalidReferenceError(f"a reference and its description are texts, not {shown(value)}")
 
 
 def _is_count(number: object) -> bool:

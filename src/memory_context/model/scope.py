@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
 
 from memory_context.exceptions import InvalidScopeError
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole, shown
 
 MAX_NAME = 255
 DETAIL = "detail"
@@ -50,10 +51,7 @@ class Scope:
             if value is not None or name == "user_id":
                 object.__setattr__(self, name, _name(name, value))
         if self.places is not None:
-            places = set[Place]()
-            for tier, tier_id in self.places:
-                places.add((_name("tier", tier), _name("tier_id", tier_id)))
-            object.__setattr__(self, "places", frozenset(places))
+            object.__setattr__(self, "places", checked_places(self.places))
 
     def narrowed(self) -> dict[str, str]:
         """Return the columns that a record of this scope must match, user first."""
@@ -84,6 +82,21 @@ def check_no_url(user_id: object) -> None:
     """
     if isinstance(user_id, str) and _DATABASE_URL.match(user_id):
         raise InvalidScopeError("user_id is not a database's URL, which is given as store=")
+
+
+def checked_places(places: Iterable[Place]) -> frozenset[Place]:
+    """Return the pairs of tier and id, with integers and UUIDs as text.
+
+    Raises:
+        InvalidScopeError: They are no such pairs, or a name does not fit a database column.
+    """
+    try:
+        pairs = [(tier, tier_id) for tier, tier_id in places]
+    except (TypeError, ValueError) as error:
+        raise InvalidScopeError(
+            f"places must be pairs of a tier and an id, such as ('run', 'r1'), not {shown(places)}"
+        ) from error
+    return frozenset((_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in pairs)
 
 
 def _name(field: str, value: object) -> str:

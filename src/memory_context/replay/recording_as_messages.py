@@ -19,6 +19,7 @@ from memory_context.replay.formats.content_parts import (
 UNKNOWN_TOOL = "tool"
 _RESULTS = ("tool", "function")
 _INSTRUCTIONS = ("system", "developer")
+ROLES = ("user", "assistant", *_INSTRUCTIONS, *_RESULTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from memory_context.replay.formats.langsmith_and_opentelemetry import (
 )
 from memory_context.replay.formats.openai_responses import chat_of_items, is_item
 from memory_context.replay.formats.runs_from_model_calls import grown_runs
-from memory_context.replay.recording_as_messages import Recording, to_messages
+from memory_context.replay.recording_as_messages import ROLES, Recording, to_messages
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
@@ -98,12 +98,12 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     try:
         if is_session_line(pieces[0]):
             nothing = NoMessagesError(NO_MESSAGES)
-            runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
+            runs = [(name, _read_run(messages)) for name, messages in sessions_of(pieces)]
         else:
             calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
             for call in traced_calls(pieces):
                 prompt = _read_messages(call.prompt)
-                calls.append((call.trace, prompt, _read_messages([*call.prompt, *call.reply])))
+                calls.append((call.trace, prompt, _read_run([*call.prompt, *call.reply])))
             runs = list(grown_runs(calls))
     except InvalidArgumentError:
         raise
@@ -121,8 +121,27 @@ def _recordings_of(document: object) -> Iterator[Recording]:
     runs = list(_runs_in(document, ""))
     if not runs:
         raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
-    for name, messages in runs:
-        yield Recording(name, tuple(_read_messages(messages)))
+    for name, recorded in runs:
+        yield Recording(name, tuple(_read_run(recorded)))
+
+
+def _read_run(recorded: Sequence[object]) -> Sequence[Message]:
+    """Convert the messages of a run.
+
+    Raises:
+        InvalidArgumentError: No message is a model's, but some have roles that are not known.
+    """
+    messages = _read_messages(recorded)
+    if any(message.is_reply for message in messages):
+        return messages
+    given = [_fields(members_of(message)).get("role") for message in recorded]
+    unknown = dict.fromkeys(role for role in map(str, filter(None, given)) if role not in ROLES)
+    if unknown:
+        raise InvalidArgumentError(
+            "no message has the role of a model, assistant, but some have roles that are not known: "
+            f"{', '.join(unknown):.80}; the known ones are {', '.join(ROLES)}"
+        )
+    return messages
 
 
 def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:

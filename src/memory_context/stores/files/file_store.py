@@ -110,7 +110,13 @@ class FileStore(ClosedAtExit):
         calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
         check_arguments(
-            directory=directory, codec=codec, redactor=redactor, quota=quota, calls_kept=calls_kept
+            directory=directory,
+            file_mode=file_mode,
+            directory_mode=directory_mode,
+            codec=codec,
+            redactor=redactor,
+            quota=quota,
+            calls_kept=calls_kept,
         )
         self.codec = codec or Codec()
         if embedder is not None:

@@ -209,6 +209,7 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
+        check_arguments(replaces=replaces)
         # The text is analyzed before the transaction begins, so that other writers wait less.
         batch = indexing.prepared(item)
         options = _put.PutOptions(
@@ -225,6 +226,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
         """See `BatchWriter.replace_all`."""
+        check_arguments(items=items)
         for item in items:
             _check_scope(scope, item)
         # Of records under one key the last one stays, as if they were put one after another.
@@ -375,6 +377,7 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The operation failed. The next search continues it.
         """
+        check_arguments(progress=progress)
         self.database.write(keyword_index.reset)
         pending = self.database.read(indexing.pending_memories)
         steps: list[Callable[[str, UUID], object]] = [self._index]
@@ -595,6 +598,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         if self.database.dialect != "sqlite":
             raise UnsupportedDatabaseError(f"{self!r} is not SQLite; use pg_dump, or export it")
+        check_arguments(path=path, progress=progress)
         self.database.read(_backup.copy, Path(path), progress)
 
     def close(self) -> None:

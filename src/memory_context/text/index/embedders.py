@@ -62,7 +62,7 @@ def as_embedding_model(
         InvalidArgumentError: `embedder` is neither of these, or a callable without a name; or there is no such distance.
     """
     called = name or name_of(embedder)
-    if not called or called == "<lambda>":
+    if not isinstance(called, str) or called in ("", "<lambda>"):
         raise InvalidArgumentError(
             "vectors are kept under the name of their model: give embedding_model=…"
         )

@@ -96,12 +96,12 @@ class Redactor:
         without: Iterable[str] = (),
         on_hit: Callable[[str, int], object] | None = None,
     ) -> None:
+        check_arguments(patterns=patterns, without=without, on_hit=on_hit)
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
             raise InvalidArgumentError(
                 f"no kind {min(unknown)!r}; the kinds are {', '.join(KINDS)}"
             )
-        check_arguments(patterns=patterns)
         known = [rule for rule in RULES if rule.kind not in left_out]
         self._known: list[Rule] = [rule for rule in known if isinstance(rule, KeyRule)]
         self._known += joint(rule for rule in known if not isinstance(rule, KeyRule))
@@ -118,6 +118,7 @@ class Redactor:
         Raises:
             RedactionTimeoutError: A user's pattern took more than 5 seconds plus one second per megabyte.
         """
+        check_arguments(text=text)
         return self.cleared(text)[0]
 
     @property

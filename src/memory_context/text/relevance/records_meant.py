@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_context.model.item import MemoryItem
-from memory_context.text.excerpt.record_around_place import SAID, Record
+from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.index.term_hits import term_hits
 from memory_context.text.ranges import Span
 from memory_context.text.relevance.chosen_records import relevant
@@ -23,7 +23,7 @@ _KEY = "t"
 
 
 def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Record]:
-    """Return the records of a text that *question* means, best first; none of a stored conversation.
+    """Return the records of a text that *question* means, best first; of a stored conversation they are turns.
 
     Args:
         text: The whole text.
@@ -31,7 +31,7 @@ def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Rec
         regions: The parts of the text to look at.
     """
     asked = asked_terms(question)
-    if not asked or SAID.match(text):
+    if not asked:
         return []
     item = MemoryItem(user_id="", memory_key=_KEY, memory_type="text", tier="detail", content=text)
     texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)

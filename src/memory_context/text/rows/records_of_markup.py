@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,8 +21,13 @@ from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nulls
 from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
 
-# A text with deeper elements is not read.
+# A text with deeper elements is not read, nor one with more parts (the beginnings and ends of elements, and attributes), nor
+# are more cells: they would take more than a second, and 1 MB holds so many only if it was made for that.
 DEEPEST = 20
+MOST_PARTS = 160_000
+MOST_CELLS = 300_000
+# So many names are ids, and those of no table.
+MOST_NAMES = 10_000
 # An element with more facts is no record itself.
 MOST_FACTS = 20
 BEGINNING = 2000
@@ -67,7 +72,8 @@ class _Element:
         name: Its name.
         path: The names of the elements around it and its own, as a JSONPath.
         around: The elements around it, the outermost first.
-        begin: Where its content begins.
+        begin: How many pieces of text stand before its content.
+        outermost: The depth of the outermost element, of those that may be records, that its facts belong to.
         attributes: Its attributes.
         children: The elements in it.
         text: Its content, if it has words of its own or no children.
@@ -78,17 +84,29 @@ class _Element:
     path: str
     around: tuple[_Element, ...]
     begin: int
+    outermost: int
     attributes: dict[str, str]
     children: list[_Element] = field(default_factory=list["_Element"])
     text: str = ""
     has_words: bool = False
 
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Yield its attributes, each by its path, and its own text by its own path."""
+        for name, value in self.attributes.items():
+            yield f"{self.path}.{name}", value
+        if self.is_leaf:
+            yield self.path, self.text
+
+    @property
+    def is_leaf(self) -> bool:
+        """Return whether it has a text, perhaps an empty one, so that what is in it does not count by itself."""
+        return bool(self.text) or not (self.children or self.attributes)
+
     def leaves(self, before: str = "") -> Iterator[tuple[str, str]]:
         """Yield the attributes and texts in it, each with its path."""
         for name, value in self.attributes.items():
             yield f"{before}{name}", value
-        is_empty = not self.children and not self.attributes
-        if self.text or is_empty:
+        if self.is_leaf:
             yield before.rstrip(".") or TEXT, self.text
             return
         for child in self.children:
@@ -116,12 +134,18 @@ def markup_table(text: str) -> TextTable | None:
 def _largest_records(text: str) -> TextTable | None:
     """Return those elements of one path that say most, each with the facts of those around it that are one of several."""
     groups = defaultdict[str, list[_Element]](list)
-    for element in _elements(text, {}):
+    elements = _elements(text, {})
+    for element in elements:
+        parent = element.around[-1]
         # Links amid the words of a paragraph are no records.
-        if not element.around[-1].text:
+        if parent.text:
+            element.outermost = len(element.around) + 1
+        else:
+            element.outermost = parent.outermost
             groups[element.path].append(element)
-    path = max(groups, key=lambda path: _said_in_common(groups[path]), default="")
-    if not _said_in_common(groups[path]):
+    said = _said_in_common(elements, groups)
+    path = max(groups, key=lambda path: said[path], default="")
+    if not said[path]:
         return None
 
     @cache
@@ -135,41 +159,67 @@ def _largest_records(text: str) -> TextTable | None:
         return said if len(said) <= MOST_FACTS else []
 
     records = list[dict[str, str]]()
+    cells = 0
     for element in groups[path]:
         said_around = chain.from_iterable(map(facts, element.around))
         values = defaultdict[str, list[str]](list)
         for name, value in chain(said_around, element.leaves()):
             values[name].append(value)
+        cells += len(values)
+        if cells > MOST_CELLS:
+            return None
         records.append({name: ", ".join(parts) for name, parts in values.items()})
     with suppress(InvalidSelectionError):  # they have more names than a table may have
         return rows_of_values(records, f"the XML list {path}")
     return None
 
 
-def _said_in_common(elements: list[_Element]) -> int:
-    """Return how much text several elements have under the names that half of them have once; 0 without two such names."""
-    if len(elements) < 2:
-        return 0
-    texts = defaultdict[str, list[str]](list)
+def _said_in_common(
+    elements: Iterable[_Element], groups: Mapping[str, Sequence[_Element]]
+) -> Counter[str]:
+    """Return how much text the elements of each path have under the names that half of them have once.
+
+    It is 0 for a single element, and without two such names. Facts of the same place are looked at together, because each
+    belongs to all elements around it.
+    """
+    lengths = defaultdict[tuple[str, str, int], list[int]](list)
+    holders = dict[tuple[str, str, int], _Element]()
     for element in elements:
-        for name, value in element.leaves():
-            texts[name].append(value)
-    half = len(elements) / 2
-    common = [said for said in texts.values() if half <= len(said) <= len(elements)]
-    if len(common) < LEAST_COMMON:
-        return 0
-    return sum(map(len, chain.from_iterable(common)))
+        for path, value in element.facts():
+            place = (path, element.path, element.outermost)
+            lengths[place].append(len(value))
+            holders[place] = element
+    if len(holders) > MOST_NAMES:
+        return Counter()
+    numbers = defaultdict[str, Counter[str]](Counter)
+    totals = defaultdict[str, Counter[str]](Counter)
+    for place, element in holders.items():
+        said = lengths[place]
+        for outer in (*element.around, element)[element.outermost :]:
+            if len(groups[outer.path]) > 1:
+                name = place[0][len(outer.path) + 1 :] or TEXT
+                numbers[outer.path][name] += len(said)
+                totals[outer.path][name] += sum(said)
+    in_common = Counter[str]()
+    for path, number_of in numbers.items():
+        most = len(groups[path])
+        common = [name for name, number in number_of.items() if most / 2 <= number <= most]
+        if len(common) >= LEAST_COMMON:
+            in_common[path] = sum(totals[path][name] for name in common)
+    return in_common
 
 
 def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
-    """Return the elements of a text, each before those in it; none if they are nested too deeply.
+    """Return the elements of a text, each before those in it; none if they are nested too deeply, or are too many.
 
     Args:
         text: The text.
         around: The names of the elements that each may stand in, of HTML. An element that stands in any other closes that.
     """
-    opened = [_Element("", "$", (), 0, {})]
+    opened: tuple[_Element, ...] = (_Element("", "$", (), 0, 1, {}),)
     elements = list[_Element]()
+    pieces = list[str]()
+    remaining = MOST_PARTS
     tokens = _TOKEN_OF_HTML if around else _TOKEN
     for token in tokens.finditer(text):
         name = token["name"] or ""
@@ -178,36 +228,46 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
         is_read = name in around if around else name
         if not is_read:
             said = token["data"] or token["text"] or " "
-            opened[-1].has_words |= not said.isspace()
+            if not said.isspace():
+                opened[-1].has_words = True
+                pieces += html.unescape(said).split()
             continue
         wanted = (name,) if token["end"] else around.get(name, ())
-        kept = len(opened)
-        for depth, element in enumerate(opened):
-            if element.name in wanted:
-                kept = depth if token["end"] else depth + 1
-        _close(opened[kept:], text, token.start(), tokens)
-        del opened[kept:]
+        kept = _kept(opened, wanted, is_end=bool(token["end"]))
+        if kept < len(opened):
+            _close(opened[kept:], pieces)
+            # The same object as for the elements before, since there may be 100,000 of them.
+            opened = opened[kept].around
         if token["end"]:
             continue
         found = _ATTRIBUTE.findall(token["attributes"])
         attributes = {key: html.unescape(value.strip("\"'")) for key, value in found if value}
         path = intern(f"{opened[-1].path}.{name}")
-        element = _Element(name, path, tuple(opened), token.end(), attributes)
+        element = _Element(name, path, opened, len(pieces), 1, attributes)
         opened[-1].children.append(element)
         elements.append(element)
         if not token["attributes"].endswith("/"):
-            opened.append(element)
-        if len(opened) > DEEPEST:
+            opened = (*opened, element)
+        remaining -= 2 + len(attributes)
+        if len(opened) > DEEPEST or remaining < 0:
             return []
-    _close(opened, text, len(text), tokens)
+    _close(opened, pieces)
     return elements
 
 
-def _close(elements: Iterable[_Element], text: str, end: int, tokens: re.Pattern[str]) -> None:
+def _kept(opened: Sequence[_Element], names: Collection[str], *, is_end: bool) -> int:
+    """Return how many elements stay open at a tag: those around the innermost of these names, and itself unless it ends."""
+    for element in reversed(opened):
+        if element.name in names:
+            depth = len(element.around)
+            return depth if is_end else depth + 1
+    return len(opened)
+
+
+def _close(elements: Iterable[_Element], pieces: Sequence[str]) -> None:
     for element in elements:
         if element.has_words or not element.children:
-            said = tokens.sub(r" \g<data>\g<text>", text[element.begin : end])
-            element.text = " ".join(html.unescape(said).split())
+            element.text = " ".join(pieces[element.begin :])
 
 
 def _html_table(text: str) -> TextTable | None:
@@ -231,6 +291,7 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
     """
     above = list[Row]()
     below = list[Row]()
+    remaining = MOST_CELLS
     for row in table:
         cells: Row = []
         for cell in row.children:
@@ -238,6 +299,9 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
             width = int(span) if _SPAN.fullmatch(span) else 1
             said = "" if cell.children else cell.text
             cells += [said] * width
+        remaining -= len(cells)
+        if remaining < 0:
+            return [], []
         is_title = len(row.children) == 1 and len(cells) > 1
         is_header = all(cell.name == "th" for cell in row.children)
         if is_title or not any(cells):

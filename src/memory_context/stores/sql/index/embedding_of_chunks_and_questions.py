@@ -62,7 +62,8 @@ class EmbeddingWorker:
         """Return the vector of a query, and the table with the vectors to compare it with.
 
         Raises:
-            EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
+            EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds; or all
+                stored vectors of the model have another length.
             MissingDependencyError: numpy is not installed.
         """
         if not self._breaker.lets_ask:
@@ -79,7 +80,9 @@ class EmbeddingWorker:
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        return self._table_of(len(numbers)), numbers
+        table = self._table_of(len(numbers))
+        self._database.read(vector_index.check_length, table)
+        return table, numbers
 
     def _table_of(self, dimensions: int) -> sa.Table:
         """Return the table for the model's vectors of this length."""
