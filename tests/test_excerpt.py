@@ -681,6 +681,48 @@ def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:
     assert rare_lines(text, [(0, len(text))]) == []
 
 
+def test_the_sum_of_a_list_is_shown_wherever_it_stands() -> None:
+    """Before a list's exceptions, of which there may be many, and before the fields that recur in each of its records."""
+    planned = [
+        f'  # rack_data.{name} will be created\n  + resource "rack_data" "{name}" {{\n'
+        f'      + id   = (known after apply)\n      + name = "{name}"\n'
+        f'      + zone = "eu-{n % 3}"\n    }}'
+        for n, name in enumerate(["ledger", "depot", "anchor", "copper", "parcel", "beacon"] * 3)
+    ]
+    outputs = [f'  "name" = "{name}"\n  "port" = {n}' for n, name in enumerate(["a1", "b2", "c3"])]
+    total = "Done! Resources: 18 added, 0 changed, 0 destroyed."
+    text = "\n\n".join([*planned, total, "Outputs:", "names = [", *outputs, "]"])
+    shown = excerpt(text, "", 150, default_counter().count, ranking=PREVIEW).text
+    assert total in shown
+
+
+def test_headings_above_indented_text_are_shown() -> None:
+    """Those of a manual page, each with what stands below it, so that a section can be read by its line."""
+    prose = "       The bell of {} is set by ring_time, and by ring_tone_{} unless silent_mode is on.\n"
+    sections = ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "SEE ALSO"]
+    page = ["BELL(1)\n\nNAME\n       bell - ring when it is time\n"]
+    for number, heading in enumerate(sections):
+        below = "".join(prose.format(heading.lower(), number * n) for n in range(12))
+        page.append(f"{heading}\n{below}")
+    text = "\n".join(page)
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert "bell - ring when it is time" in shown
+    for heading in sections:
+        assert heading in shown
+
+
+def test_a_last_line_with_a_number_is_shown() -> None:
+    """It often says how long something took, or how much it was; below a text that is no list, too."""
+    nodes = ["Scan", "Sort", "Merge", "Hash", "Limit", "Join", "Group", "Append"]
+    steps = [
+        f"{'  ' * (n % 9)}-> {nodes[n % 8]} on {nodes[n // 8]}_{n % 7}: key_{n % 5} {'of ' * (n % 4)}rows_{n}"
+        for n in range(64)
+    ]
+    text = "\n".join([*steps, "Execution time: 1331 ms"])
+    shown = excerpt(text, "", 120, default_counter().count, ranking=PREVIEW).text
+    assert "Execution time: 1331 ms" in shown
+
+
 def test_base64_is_no_name() -> None:
     """Random letters of encoded bytes are not taken for something that a model will use."""
     blob = "\n".join("iVBORw0KGgo" + "Ab9/" * 16 for _ in range(40))
