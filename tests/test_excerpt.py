@@ -27,7 +27,7 @@ from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
-from memory_context.text.excerpt.rare_lines import rare_lines
+from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
 from memory_context.text.read.jsonpath import found_values
@@ -670,7 +670,7 @@ def test_a_lines_form_is_its_words() -> None:
     members = [f'  "size": {n},' for n in range(26)]
     for lines, other in ((files, " 26 files changed"), (members, '  "total": 325')):
         text = "\n".join([*lines, other])
-        [place] = rare_lines(text, [(0, len(text))])
+        [place] = telling_lines(text, [(0, len(text))])
         assert place >= len(text) - len(other)
 
 
@@ -678,7 +678,7 @@ def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:
     """Where every line is in other words, none of them is an exception."""
     words = ["ash", "elm", "oak", "fir", "yew", "bay", "fig", "nut"]
     text = "\n".join(map(" ".join, islice(permutations(words), 40)))
-    assert rare_lines(text, [(0, len(text))]) == []
+    assert telling_lines(text, [(0, len(text))]) == []
 
 
 def test_the_sum_of_a_list_is_shown_wherever_it_stands() -> None:
