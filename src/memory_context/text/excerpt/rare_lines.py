@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from memory_context.text.lines import BLANK_LINE, line_spans
 from memory_context.text.ranges import Span
@@ -41,10 +41,13 @@ class _Line(NamedTuple):
     form: tuple[str, ...]
     words: list[str]
 
-    def counts(self) -> bool:
-        """Return whether it says how many there are of something: ``Plan: 16 to add``, but not ``188 Transaction 0 0 6``."""
-        has_words = self.form.count("0") <= MOST_NUMBERS * len(self.form)
-        return has_words and any(map(str.isdecimal, self.words))
+    @property
+    def beginning(self) -> tuple[int, tuple[str, ...]]:
+        """Return its indentation and the form of its first words."""
+        return self.depth, self.form[:BEGINNING]
+
+
+_Lines: TypeAlias = list[_Line]
 
 
 def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
@@ -58,19 +61,17 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
         regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
     """
     lines = list(_lines(text, regions))
-    kinds = (
-        _sums(lines),
-        _outliers(lines),
-        _headings(text, lines),
-        _begun_alone(lines),
-        _rare(lines),
-    )
-    return list(dict.fromkeys(chain.from_iterable(map(from_both_ends, kinds))))
+    rare = _rare(lines)
+    alone = _begun_alone(lines, rare)
+    kinds = (_sums(alone), _outliers(lines), _headings(text, lines), alone, rare)
+    places = ([line.place for line in kind] for kind in kinds)
+    return list(dict.fromkeys(chain.from_iterable(map(from_both_ends, places))))
 
 
 def sums(text: str) -> list[int]:
     """Return where the first words are of the lines that hold a sum."""
-    return _sums(list(_lines(text, [(0, len(text))])))
+    lines = list(_lines(text, [(0, len(text))]))
+    return [line.place for line in _sums(_begun_alone(lines, _rare(lines)))]
 
 
 def _lines(text: str, regions: Iterable[Span]) -> Iterator[_Line]:
@@ -83,60 +84,57 @@ def _lines(text: str, regions: Iterable[Span]) -> Iterator[_Line]:
             yield _Line(place - start, place, tuple(form), words)
 
 
-def _rare(lines: Sequence[_Line]) -> list[int]:
+def _rare(lines: _Lines) -> _Lines:
     """Return the lines whose form no other has, if the text consists mostly of lists."""
-    return _alone(lines, [line.form for line in lines])
-
-
-def _begun_alone(lines: Sequence[_Line]) -> list[int]:
-    """Return the rare lines whose first words and indentation no other has."""
-    beginnings = [(line.depth, line.form[:BEGINNING]) for line in lines]
-    return sorted({*_rare(lines)}.intersection(_alone(lines, beginnings)))
-
-
-def _alone(lines: Sequence[_Line], forms: Sequence[Hashable]) -> list[int]:
-    """Return the lines whose form no other has, given the form of each line."""
-    counts = Counter(forms)
+    counts = Counter(line.form for line in lines)
     listed = sum(count for count in counts.values() if count >= LISTED)
-    alone = [line.place for line, form in zip(lines, forms, strict=True) if counts[form] == 1]
+    rare = [line for line in lines if counts[line.form] == 1]
     is_list = len(lines) >= LEAST_LINES and listed >= LEAST_LISTED * len(lines)
-    if is_list and len(alone) <= MOST_RARE * len(lines):
-        return alone
+    if is_list and len(rare) <= MOST_RARE * len(lines):
+        return rare
     return []
 
 
-def _sums(lines: Sequence[_Line]) -> list[int]:
-    """Return the rare lines that begin like no other and hold a count, and words that say of what."""
-    alone = {*_begun_alone(lines)}
-    return [line.place for line in lines if line.place in alone and line.counts()]
+def _begun_alone(lines: _Lines, rare: _Lines) -> _Lines:
+    """Return those of the *rare* lines whose first words and indentation no other line has."""
+    counts = Counter(line.beginning for line in lines)
+    return [line for line in rare if counts[line.beginning] == 1]
 
 
-def _headings(text: str, lines: Sequence[_Line]) -> list[int]:
+def _sums(alone: _Lines) -> _Lines:
+    """Return the lines that say how many there are of something: ``Plan: 16 to add``, but not ``188 Transaction 0 0 6``."""
+    counting = (line for line in alone if any(map(str.isdecimal, line.words)))
+    return [line for line in counting if line.form.count("0") <= MOST_NUMBERS * len(line.form)]
+
+
+def _headings(text: str, lines: _Lines) -> _Lines:
     """Return the lines that stand furthest out, below blank ones or at the beginning, if most lines are indented."""
     least = min((line.depth for line in lines), default=0)
-    outermost = [line.place for line in lines if line.depth == least]
+    outermost = [line for line in lines if line.depth == least]
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
         return []
-    starts = {place: place - least for place in outermost}
-    return [place for place, start in starts.items() if text[max(0, start - 2) : start] in BLANK_LINE]
+    return [line for line in outermost if _above(text, line.place - least) in BLANK_LINE]
 
 
-def _outliers(lines: Sequence[_Line]) -> list[int]:
+def _above(text: str, start: int) -> str:
+    return text[max(0, start - 2) : start]
+
+
+def _outliers(lines: _Lines) -> _Lines:
     """Return the lines that hold a number far above those in the same place of the lines of the same form."""
     alike = defaultdict[tuple[str, ...], list[_Line]](list)
     for line in lines:
         alike[line.form].append(line)
-    outliers = list[int]()
+    outliers = list[_Line]()
     for rows in alike.values():
         if len(rows) < LEAST_LINES:
             continue
-        places = [row.place for row in rows]
         for cells in zip(*(row.words for row in rows), strict=True):
             numbers = [float(cell) if cell.isdecimal() else 0.0 for cell in cells]
-            *_, (next_smaller, _), (largest, place) = sorted(zip(numbers, places, strict=True))
+            *_, (next_smaller, _), (largest, row) = sorted(zip(numbers, rows, strict=True))
             if largest > FAR * next_smaller:
-                outliers.append(place)
-    return sorted(outliers)
+                outliers.append(row)
+    return outliers
 
 
 def from_both_ends(places: Sequence[int]) -> list[int]:
