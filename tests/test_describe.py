@@ -88,11 +88,11 @@ def test_a_tree_of_versions_is_one_of_packages() -> None:
 
 def test_sentences_in_the_last_cells_of_a_table_are_no_code() -> None:
     """Nobody writes sentences that all have the same four commas."""
-    tickets = [f'{n},TCK-{n},"Fjord, AS",high,"It broke again,\nand was repaired."' for n in range(9)]
+    tickets = [
+        f'{n},TCK-{n},"Fjord, AS",high,"It broke again,\nand was repaired."' for n in range(9)
+    ]
     text = "\n".join(["id,ticket,customer,priority,resolution", *tickets])
-    assert describe(text) == (
-        "CSV 9 rows x 5 columns: id, ticket, customer, priority, resolution"
-    )
+    assert describe(text) == ("CSV 9 rows x 5 columns: id, ticket, customer, priority, resolution")
 
 
 def test_what_is_in_parentheses_is_no_name_of_a_field() -> None:

@@ -732,7 +732,9 @@ def test_a_line_that_says_what_broke_is_shown(line: str) -> None:
 
 def test_headings_above_indented_text_are_shown() -> None:
     """Those of a manual page, each with what stands below it, so that a section can be read by its line."""
-    prose = "       The bell of {} is set by ring_time, and by ring_tone_{} unless silent_mode is on.\n"
+    prose = (
+        "       The bell of {} is set by ring_time, and by ring_tone_{} unless silent_mode is on.\n"
+    )
     sections = ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "SEE ALSO"]
     page = ["BELL(1)\n\nNAME\n       bell - ring when it is time\n"]
     for number, heading in enumerate(sections):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+
 from memory_context.text.log_levels import FAILED_REQUESTS
 
 _FAULTS = "error failed failure fatal exception traceback panic denied refused undefined killed aborted crash unable unmet"

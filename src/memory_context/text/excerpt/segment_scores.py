@@ -43,7 +43,8 @@ INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
-_DIGIT = re.compile(r"\d")
+# A number by itself, or with a unit: not a part of a time, an id or a name.
+_QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
 
@@ -167,14 +168,14 @@ def _segments_with(
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
-    """Return the first and the last segment; of a text that is read as a whole only lines with numbers, as sums are."""
+    """Return the first and the last segment; of a text that is read as a whole only those with quantities, as sums have."""
     indexes = range(len(found.segments))
     ends = [*indexes[:1], *indexes[-1:]]
     if len(found.regions) > 1:
         return ends
     if len(found.containers) > 1:
         return []
-    return [index for index in ends if _DIGIT.search(found.shown(index))]
+    return [index for index in ends if _QUANTITY.search(found.shown(index))]
 
 
 def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:
