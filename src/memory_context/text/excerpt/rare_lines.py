@@ -26,7 +26,7 @@ FAR = 10
 _WORD = re.compile(r"""[^\s,;:=|"'(){}\[\]]+""")
 
 
-class _Line(NamedTuple):
+class _WordedLine(NamedTuple):
     """A line with a word in it.
 
     Attributes:
@@ -47,7 +47,7 @@ class _Line(NamedTuple):
         return self.depth, self.form[:BEGINNING]
 
 
-_Lines: TypeAlias = list[_Line]
+_WordedLines: TypeAlias = list[_WordedLine]
 
 
 def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
@@ -74,17 +74,17 @@ def sums(text: str) -> list[int]:
     return [line.place for line in _sums(_begun_alone(lines, _rare(lines)))]
 
 
-def _lines(text: str, regions: Iterable[Span]) -> Iterator[_Line]:
+def _lines(text: str, regions: Iterable[Span]) -> Iterator[_WordedLine]:
     """Yield the lines of the *regions* that have words."""
     for start, stop in chain.from_iterable(line_spans(text, *region) for region in regions):
         if first := _WORD.search(text, start, stop):
             place = first.start()
             words = _WORD.findall(text, place, stop)
             form = (word if word.isalpha() else "0" for word in words)
-            yield _Line(place - start, place, tuple(form), words)
+            yield _WordedLine(place - start, place, tuple(form), words)
 
 
-def _rare(lines: _Lines) -> _Lines:
+def _rare(lines: _WordedLines) -> _WordedLines:
     """Return the lines whose form no other has, if the text consists mostly of lists."""
     counts = Counter(line.form for line in lines)
     listed = sum(count for count in counts.values() if count >= LISTED)
@@ -95,19 +95,19 @@ def _rare(lines: _Lines) -> _Lines:
     return []
 
 
-def _begun_alone(lines: _Lines, rare: _Lines) -> _Lines:
+def _begun_alone(lines: _WordedLines, rare: _WordedLines) -> _WordedLines:
     """Return those of the *rare* lines whose first words and indentation no other line has."""
     counts = Counter(line.beginning for line in lines)
     return [line for line in rare if counts[line.beginning] == 1]
 
 
-def _sums(alone: _Lines) -> _Lines:
+def _sums(alone: _WordedLines) -> _WordedLines:
     """Return the lines that say how many there are of something: ``Plan: 16 to add``, but not ``188 Transaction 0 0 6``."""
     counting = (line for line in alone if any(map(str.isdecimal, line.words)))
     return [line for line in counting if line.form.count("0") <= MOST_NUMBERS * len(line.form)]
 
 
-def _headings(text: str, lines: _Lines) -> _Lines:
+def _headings(text: str, lines: _WordedLines) -> _WordedLines:
     """Return the lines that stand furthest out, below blank ones or at the beginning, if most lines are indented."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
@@ -120,12 +120,12 @@ def _above(text: str, start: int) -> str:
     return text[max(0, start - 2) : start]
 
 
-def _outliers(lines: _Lines) -> _Lines:
+def _outliers(lines: _WordedLines) -> _WordedLines:
     """Return the lines that hold a number far above those in the same place of the lines of the same form."""
-    alike = defaultdict[tuple[str, ...], list[_Line]](list)
+    alike = defaultdict[tuple[str, ...], list[_WordedLine]](list)
     for line in lines:
         alike[line.form].append(line)
-    outliers = list[_Line]()
+    outliers = list[_WordedLine]()
     for rows in alike.values():
         if len(rows) < LEAST_LINES:
             continue
