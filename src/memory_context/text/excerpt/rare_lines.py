@@ -108,12 +108,13 @@ def _sums(alone: _WordedLines) -> _WordedLines:
 
 
 def _headings(text: str, lines: _WordedLines) -> _WordedLines:
-    """Return the lines that stand furthest out, below blank ones or at the beginning, if most lines are indented."""
+    """Return the lines of plain words that stand furthest out, at the beginning or below a blank line, if few lines do."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
         return []
-    return [line for line in outermost if _above(text, line.place - least) in BLANK_LINE]
+    worded = (line for line in outermost if "0" not in line.form)
+    return [line for line in worded if _above(text, line.place - least) in BLANK_LINE]
 
 
 def _above(text: str, start: int) -> str:
