@@ -27,7 +27,7 @@ from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
-from memory_context.text.excerpt.rare_lines import rare_lines
+from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
 from memory_context.text.read.jsonpath import found_values
@@ -670,7 +670,7 @@ def test_a_lines_form_is_its_words() -> None:
     members = [f'  "size": {n},' for n in range(26)]
     for lines, other in ((files, " 26 files changed"), (members, '  "total": 325')):
         text = "\n".join([*lines, other])
-        [place] = rare_lines(text, [(0, len(text))])
+        [place] = telling_lines(text, [(0, len(text))])
         assert place >= len(text) - len(other)
 
 
@@ -678,7 +678,85 @@ def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:
     """Where every line is in other words, none of them is an exception."""
     words = ["ash", "elm", "oak", "fir", "yew", "bay", "fig", "nut"]
     text = "\n".join(map(" ".join, islice(permutations(words), 40)))
-    assert rare_lines(text, [(0, len(text))]) == []
+    assert telling_lines(text, [(0, len(text))]) == []
+
+
+def test_the_sum_of_a_list_is_shown_wherever_it_stands() -> None:
+    """Before a list's exceptions, of which there may be many, and before the fields that recur in each of its records."""
+    planned = [
+        f'  # rack_data.{name} will be created\n  + resource "rack_data" "{name}" {{\n'
+        f'      + id   = (known after apply)\n      + name = "{name}"\n'
+        f'      + zone = "eu-{n % 3}"\n    }}'
+        for n, name in enumerate(["ledger", "depot", "anchor", "copper", "parcel", "beacon"] * 3)
+    ]
+    outputs = [f'  "name" = "{name}"\n  "port" = {n}' for n, name in enumerate(["a1", "b2", "c3"])]
+    total = "Done! Resources: 18 added, 0 changed, 0 destroyed."
+    text = "\n\n".join([*planned, total, "Outputs:", "names = [", *outputs, "]"])
+    shown = excerpt(text, "", 150, default_counter().count, ranking=PREVIEW).text
+    assert total in shown
+
+
+@for_each(
+    "telling, usual",
+    [
+        ("pod web-{}  ready 1/1  restarts 57", "pod web-{}  ready 1/1  restarts 0"),
+        ("orders.v2  partition {}  lag 412233", "orders.v2  partition {}  lag {}"),
+        ("host-{} : ok=6 failed=1", "host-{} : ok=6 failed=0"),
+    ],
+)
+def test_a_row_with_an_outlier_is_shown(telling: str, usual: str) -> None:
+    """A number far above all others of its column stands out, though all lines have the same form."""
+    rows = [usual.format(n, n % 9 + 1) for n in range(80)]
+    rows[47] = telling.format(47)
+    shown = excerpt("\n".join(rows), "", 120, default_counter().count, ranking=PREVIEW).text
+    assert rows[47] in shown
+
+
+@for_each(
+    "line",
+    [
+        "  Reason: OOMKilled",
+        "  Reason: CrashLoopBackOff",
+        "+-- UNMET DEPENDENCY qs@6",
+        "core dumped, Aborted",
+        '10.1.0.2 "GET /cart HTTP/1.1" 502 1204',
+    ],
+)
+def test_a_line_that_says_what_broke_is_shown(line: str) -> None:
+    """It reports an error, though it does not say "error" or "failed"."""
+    lines = [f'10.1.0.{n} "GET /item_{n}.html HTTP/1.1" 200 {n}' for n in range(80)]
+    lines += [line, *lines]
+    shown = excerpt("\n".join(lines), "", 120, default_counter().count, ranking=PREVIEW).text
+    assert line in shown
+
+
+def test_headings_above_indented_text_are_shown() -> None:
+    """Those of a manual page, each with what stands below it, so that a section can be read by its line."""
+    prose = (
+        "       The bell of {} is set by ring_time, and by ring_tone_{} unless silent_mode is on.\n"
+    )
+    sections = ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "SEE ALSO"]
+    page = ["BELL(1)\n\nNAME\n       bell - ring when it is time\n"]
+    for number, heading in enumerate(sections):
+        below = "".join(prose.format(heading.lower(), number * n) for n in range(12))
+        page.append(f"{heading}\n{below}")
+    text = "\n".join(page)
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert "bell - ring when it is time" in shown
+    for heading in sections:
+        assert heading in shown
+
+
+def test_a_last_line_with_a_number_is_shown() -> None:
+    """It often says how long something took, or how much it was; below a text that is no list, too."""
+    nodes = ["Scan", "Sort", "Merge", "Hash", "Limit", "Join", "Group", "Append"]
+    steps = [
+        f"{'  ' * (n % 9)}-> {nodes[n % 8]} on {nodes[n // 8]}_{n % 7}: key_{n % 5} {'of ' * (n % 4)}rows_{n}"
+        for n in range(64)
+    ]
+    text = "\n".join([*steps, "Execution time: 1331 ms"])
+    shown = excerpt(text, "", 120, default_counter().count, ranking=PREVIEW).text
+    assert "Execution time: 1331 ms" in shown
 
 
 def test_base64_is_no_name() -> None:

@@ -1,13 +1,14 @@
-"""Find lines unlike the others: the one pod that restarts among sixty that run, the failed test among the passed ones."""
+"""Find lines unlike the others: the one pod that restarts among sixty that run, the sum at the end, the headings."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
-from memory_context.text.lines import line_spans
+from memory_context.text.lines import BLANK_LINE, line_spans
 from memory_context.text.ranges import Span
 
 LEAST_LINES = 20
@@ -16,34 +17,129 @@ LISTED = 3
 LEAST_LISTED = 0.6
 # If more than this share of the lines have a form of their own, they are not exceptions.
 MOST_RARE = 0.25
-_WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
+# So many words at the beginning of a line say what it is a line of.
+BEGINNING = 2
+# No more than this share of the words of a sum are numbers or names.
+MOST_NUMBERS = 0.6
+# A number this many times as large as the next smaller one of its column is an outlier.
+FAR = 10
+_WORD = re.compile(r"""[^\s,;:=|"'(){}\[\]]+""")
 
 
-def rare_lines(text: str, regions: Iterable[Span], most_words: int | None = None) -> list[int]:
-    """Return where the first words are of the lines whose form no other has, if the text consists mostly of lists.
+class _WordedLine(NamedTuple):
+    """A line with a word in it.
 
-    A line's form is its words, with each word that holds anything but letters replaced by ``0``.
+    Attributes:
+        depth: How far its first word stands from its beginning.
+        place: Where its first word is.
+        form: Its words, with ``0`` for each word that holds anything but letters.
+        words: Its words.
+    """
+
+    depth: int
+    place: int
+    form: tuple[str, ...]
+    words: list[str]
+
+    @property
+    def beginning(self) -> tuple[int, tuple[str, ...]]:
+        """Return its indentation and the form of its first words."""
+        return self.depth, self.form[:BEGINNING]
+
+
+_WordedLines: TypeAlias = list[_WordedLine]
+
+
+def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
+    """Return where the first words are of the lines that say most about a text as a whole, the most telling ones first.
+
+    These are sums, outliers, headings, and rare lines, first those that begin like no other. Of each kind, the first and
+    the last ones come first.
 
     Args:
         text: The whole text.
         regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
-        most_words: How many words at the beginning of a line make its form; None for all of them.
     """
-    forms = dict[int, str]()
-    spans = (line_spans(text, start, end) for start, end in regions)
-    for start, stop in chain.from_iterable(spans):
-        found = list(islice(_WORD.finditer(text, start, stop), most_words))
-        if found:
-            words = [match[0] for match in found]
-            form = [word if word.isalpha() else "0" for word in words]
-            forms[found[0].start()] = " ".join(form)
-    if len(forms) < LEAST_LINES:
-        return []
-    counts = Counter(forms.values())
+    lines = list(_lines(text, regions))
+    rare = _rare(lines)
+    alone = _begun_alone(lines, rare)
+    kinds = (_sums(alone), _outliers(lines), _headings(text, lines), alone, rare)
+    places = ([line.place for line in kind] for kind in kinds)
+    return list(dict.fromkeys(chain.from_iterable(map(from_both_ends, places))))
+
+
+def sums(text: str) -> list[int]:
+    """Return where the first words are of the lines that hold a sum."""
+    lines = list(_lines(text, [(0, len(text))]))
+    return [line.place for line in _sums(_begun_alone(lines, _rare(lines)))]
+
+
+def _lines(text: str, regions: Iterable[Span]) -> Iterator[_WordedLine]:
+    """Yield the lines of the *regions* that have words."""
+    for start, stop in chain.from_iterable(line_spans(text, *region) for region in regions):
+        if first := _WORD.search(text, start, stop):
+            place = first.start()
+            words = _WORD.findall(text, place, stop)
+            form = (word if word.isalpha() else "0" for word in words)
+            yield _WordedLine(place - start, place, tuple(form), words)
+
+
+def _rare(lines: _WordedLines) -> _WordedLines:
+    """Return the lines whose form no other has, if the text consists mostly of lists."""
+    counts = Counter(line.form for line in lines)
     listed = sum(count for count in counts.values() if count >= LISTED)
-    if listed < LEAST_LISTED * len(forms):
+    rare = [line for line in lines if counts[line.form] == 1]
+    is_list = len(lines) >= LEAST_LINES and listed >= LEAST_LISTED * len(lines)
+    if is_list and len(rare) <= MOST_RARE * len(lines):
+        return rare
+    return []
+
+
+def _begun_alone(lines: _WordedLines, rare: _WordedLines) -> _WordedLines:
+    """Return those of the *rare* lines whose first words and indentation no other line has."""
+    counts = Counter(line.beginning for line in lines)
+    return [line for line in rare if counts[line.beginning] == 1]
+
+
+def _sums(alone: _WordedLines) -> _WordedLines:
+    """Return the lines that say how many there are of something: ``Plan: 16 to add``, but not ``188 Transaction 0 0 6``."""
+    counting = (line for line in alone if any(map(str.isdecimal, line.words)))
+    return [line for line in counting if line.form.count("0") <= MOST_NUMBERS * len(line.form)]
+
+
+def _headings(text: str, lines: _WordedLines) -> _WordedLines:
+    """Return the lines of plain words that stand furthest out, at the beginning or below a blank line, if few lines do."""
+    least = min((line.depth for line in lines), default=0)
+    outermost = [line for line in lines if line.depth == least]
+    if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
         return []
-    rare = [place for place, form in forms.items() if counts[form] == 1]
-    if len(rare) > MOST_RARE * len(forms):
-        return []
-    return rare
+    worded = (line for line in outermost if "0" not in line.form)
+    return [line for line in worded if _above(text, line.place - least) in BLANK_LINE]
+
+
+def _above(text: str, start: int) -> str:
+    return text[max(0, start - 2) : start]
+
+
+def _outliers(lines: _WordedLines) -> _WordedLines:
+    """Return the lines that hold a number far above those in the same place of the lines of the same form."""
+    alike = defaultdict[tuple[str, ...], list[_WordedLine]](list)
+    for line in lines:
+        alike[line.form].append(line)
+    outliers = list[_WordedLine]()
+    for rows in alike.values():
+        if len(rows) < LEAST_LINES:
+            continue
+        for cells in zip(*(row.words for row in rows), strict=True):
+            numbers = [float(cell) if cell.isdecimal() else 0.0 for cell in cells]
+            *_, (next_smaller, _), (largest, row) = sorted(zip(numbers, rows, strict=True))
+            if largest > FAR * next_smaller:
+                outliers.append(row)
+    return outliers
+
+
+def from_both_ends(places: Sequence[int]) -> list[int]:
+    """Return the first, the last, the second, the last but one, and so on."""
+    last_first = reversed(places)
+    alternating = chain.from_iterable(zip(places, last_first, strict=True))
+    return list(dict.fromkeys(alternating))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
-from memory_context.text.excerpt.rare_lines import rare_lines
+from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
 
@@ -27,7 +27,7 @@ SMALL = 1e-9
 # last line that report an error; the next lines from both ends are worth a half, a third, and so on. Wherever they stand,
 # they keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
-# The worth of the first and the last segment of a text of which only some regions are read.
+# The worth of the first and the last segment.
 OUTERMOST = 4.0
 # The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
 # key at the beginning of a line, or the whole value after one.
@@ -43,6 +43,8 @@ INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
+# A number by itself, or with a unit: not a part of a time, an id or a name.
+_QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
 
@@ -52,8 +54,9 @@ class Ranking:
 
     Attributes:
         counts_names: Whether names, errors and rare lines make a segment worth showing.
-        rare: The worth, in names, of lines unlike all others of a list, such as its header, its sum, and exceptions: of
-            the first two from both ends, and as for errors less for the next ones.
+        rare: The worth, in names, of the two lines that say most about the text as a whole (`telling_lines`), such as a
+            sum, a heading, and exceptions in a list; the next ones are worth less, as with errors. They keep all of it,
+            wherever they stand.
         plain: The worth of a segment without names.
         near: The distance from the beginning, in characters, at which a segment's worth has fallen to a third (1/e).
         far: The share of its worth that a segment keeps at any distance.
@@ -68,7 +71,7 @@ class Ranking:
     """
 
     counts_names: bool = True
-    rare: float = 3.0
+    rare: float = 8.0
     plain: float = 0.01
     near: float = 5000
     far: float = 0.15
@@ -124,28 +127,26 @@ def score(
     worth = dict[str, float]()
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
-        rare = _segments_at(found, starts, rare_lines(found.text, found.regions))
+        rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults = [
             index
             for index in places_of_faults(held_by)
             if index >= 0 and reports_fault(found.shown(index))
         ]
-        outermost = list[int]()
-        if len(found.regions) > 1:
-            outermost = [0, len(starts) - 1]
+        ends = _telling_ends(found)
         telling = (
-            ("fault", WORTH_OF_FAULT, 2, faults),
-            ("rare", ranking.rare, 4, rare),
-            ("end", OUTERMOST, 2, outermost),
+            ("fault", WORTH_OF_FAULT, ranking.end, from_both_ends(faults)),
+            ("rare", ranking.rare, 1.0, rare),
+            ("end", OUTERMOST, ranking.end, ends),
         )
-        for kind, most, full, indexes in telling:
-            for rank, index in enumerate(from_both_ends(indexes)):
+        for kind, most, least, indexes in telling:
+            for rank, index in enumerate(indexes):
                 # The line is given an invented name, which no text holds (names have no spaces), so that it is worth
                 # something even if it holds no other name.
                 name = f"{kind} {index:09}"
                 names[index].append(name)
-                worth[name] = most / (1 + rank // full)
-                near[index] = max(near[index], ranking.end)
+                worth[name] = most / (1 + rank // 2)
+                near[index] = max(near[index], least)
     # What stands before the first segment has the index -1, which is none of the segments.
     words_in = defaultdict[int, set[str]](set)
     for word in words:
@@ -164,6 +165,17 @@ def _segments_with(
         for word, places in occurrences(found.text[start:end], wanted):
             held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
     return held_by
+
+
+def _telling_ends(found: Segmentation) -> list[int]:
+    """Return the first and the last segment; of a text that is read as a whole only those with quantities, as sums have."""
+    indexes = range(len(found.segments))
+    ends = [*indexes[:1], *indexes[-1:]]
+    if len(found.regions) > 1:
+        return ends
+    if len(found.containers) > 1:
+        return []
+    return [index for index in ends if _QUANTITY.search(found.shown(index))]
 
 
 def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:
@@ -235,13 +247,6 @@ def _is_field(text: str, start: int, end: int) -> bool:
     before = text[start - 2 : start]
     is_last = after in VALUE_ENDS or after[:1] in VALUE_ENDS
     return is_last and before in VALUE_BEGINS
-
-
-def from_both_ends(indexes: Sequence[int]) -> list[int]:
-    """Return the first, the last, the second, the last but one, and so on."""
-    last_first = reversed(indexes)
-    alternating = chain.from_iterable(zip(indexes, last_first, strict=True))
-    return list(dict.fromkeys(alternating))
 
 
 def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:

@@ -29,9 +29,9 @@ LONG_LINE = 60
 # Text that is indented so far below a blank line is shown as it is, as in Markdown.
 LITERAL = 4
 # `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts between dots; the value may
-# be missing.
+# be missing. What is in parentheses has a sign of its own: `Limit (cost=0.29`.
 FIELD = re.compile(
-    r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}"
+    r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?![^():=]*\([^():=]*[:=])"
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
