@@ -14,8 +14,8 @@ _LONG = re.compile(
     r"+(?P<name>(?!\.\.?$).*)$",
     re.MULTILINE,
 )
-# `[DIR] app`, as some tools write it, or `├── app/`, as `tree` does, or `├─┬ app@1.2.0`, as npm does. The number of blanks before it is bounded, because a
-# line of blanks alone would take quadratic time.
+# `[DIR] app`, as some tools write it, or `├── app/`, as `tree` does, or `├─┬ app@1.2.0`, as npm does. The number of blanks
+# before it is bounded, because a line of blanks alone would take quadratic time.
 _BRANCH = re.compile(
     r"^[│| \t\xa0]{0,200}?(?:\[(?P<type>FILE|DIR)\]|[├└]─[─┬]|\|--|`--) *(?P<name>\S.*)$",
     re.MULTILINE,
