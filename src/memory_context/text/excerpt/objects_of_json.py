@@ -16,7 +16,6 @@ STRING_OR_BRACKET = re.compile(
     """,
     re.VERBOSE,
 )
-_MEMBER_MARK = re.compile(rf"{STRING_OR_BRACKET.pattern} | ,", re.VERBOSE)
 # Where an object begins. An unescaped quote right after a brace cannot be inside a string.
 OBJECT_START = re.compile(r"""\{\s*["']""")
 BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
@@ -49,22 +48,3 @@ def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int
         elif mark in ("}", "]") and opened:
             closed.append((opened.pop(), token.end()))
     return closed, opened
-
-
-def members_up_to(text: str, begin: int, end: int) -> list[Span]:
-    """Return the members of the object that begins at `begin`; the one that `end` is in is cut off there."""
-    members = list[Span]()
-    start = begin + 1
-    depth = 0
-    for token in _MEMBER_MARK.finditer(text, start, end):
-        mark = token.group()
-        if depth == 0 and mark in (",", "}"):
-            members.append((start, token.start()))
-            start = token.end()
-            if mark == "}":
-                return members
-        elif mark in ("{", "["):
-            depth += 1
-        elif mark in ("}", "]"):
-            depth -= 1
-    return [*members, (start, min(end, len(text)))]

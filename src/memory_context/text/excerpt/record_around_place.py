@@ -16,7 +16,6 @@ from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
     containers_in,
-    members_up_to,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
@@ -27,6 +26,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
     opens_block,
     repeated_block,
 )
+from memory_context.text.excerpt.segments import members_of
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
@@ -267,14 +267,12 @@ def _short_members_around(text: str, begin: int, place: int) -> Span | None:
     So a record with a long value, such as a file with its content, is shown by the others: its name, its size, its owner.
     None if the place is in the long one, or if there is none: of a mapping with many members, few are wanted.
     """
-    members = members_up_to(text, begin, place + LONG_RECORD)
+    members = [(start, stop) for _, start, _, stop in members_of(text, begin, place + LONG_RECORD)]
     runs = [list(run) for _, run in groupby(members, key=_is_short)]
     for run in runs:
         start, stop = run[0][0], run[-1][1]
         if start <= place < stop and _is_short(run[0]) and len(runs) > 1:
-            shown = text[start:stop].strip()
-            start += text[start:stop].index(shown)
-            return (start, start + len(shown)) if len(shown) <= LONGEST_RECORD else None
+            return (start, stop) if stop - start <= LONGEST_RECORD else None
     return None
 
 

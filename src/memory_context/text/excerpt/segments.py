@@ -227,7 +227,7 @@ def _split_container(
     found.containers.append(Container())  # replaced below, when its size is known
     size = 0
     is_object = text[start] == "{"
-    members = list(_members(text, start, stop))
+    members = list(members_of(text, start, stop))
     is_framed = bool(_FRAMED.fullmatch(path)) and any(step in _TEXTS for step, *_ in members)
     for step, begin, value, end in members:
         size += 1
@@ -286,7 +286,7 @@ def _add_member(found: Segmentation, begin: int, end: int, container: int) -> No
     segments.append(Segment(begin, end, container, members=members))
 
 
-def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
+def members_of(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
     begin = len(text)
