@@ -199,27 +199,6 @@ def test_what_a_message_asks_of_a_value(message: str, is_largest: bool | None, b
     assert asked is None or asked.bound.strip() == bound
 
 
-def test_a_row_that_was_compared_with_no_other_is_not_alone() -> None:
-    """A single row that holds a word of the message comes beside the row with the most of all."""
-    files = [{"title": f"plan-{n}", "size": n * 37 % 50, "note": "All done."} for n in range(9)]
-    files[7]["note"] = "The file is attached."
-    shown = _rows("Which file has the largest size?", json.dumps(files, indent=1))
-    assert len(shown) == 2
-    assert any('"plan-4"' in row for row in shown)
-
-
-def test_a_word_in_a_long_text_chooses_no_rows() -> None:
-    """Rows with a word of the message somewhere in their prose are not compared by themselves."""
-    files = [
-        {"name": f"plan-{n}", "size": n * 37 % 50, "note": "All is done. " * 30} for n in range(9)
-    ]
-    files[5]["kind"] = "file"
-    for n in (3, 7):
-        files[n]["note"] = "The file was sent to all. " * 15
-    shown = _rows("Which file has the largest size?", json.dumps(files))
-    assert any('"plan-4"' in row for row in shown)
-
-
 @for_each("indent", [None, 1])
 def test_a_row_with_a_long_text_is_found_by_its_other_cells(indent: int | None) -> None:
     """A row that is too long to be shown whole comes with the fields beside the long one."""

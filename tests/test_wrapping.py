@@ -7,8 +7,8 @@ import itertools
 import json
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -492,11 +492,11 @@ async def test_a_server_that_dies() -> None:
         assert "worker-0" in await client.text("retrieve_memory", key=ref.key)
 
 
-class BreakingOff(BaseHTTPRequestHandler):
-    """A server over HTTP that begins to answer each call of a tool, and breaks off."""
+class FarServer(BaseHTTPRequestHandler):
+    """A server over HTTP 1.0 that closes the connection after each answer; `answer_call` answers the calls of its tool."""
 
     def do_POST(self) -> None:
-        """Answer; the connection is closed afterwards, as HTTP 1.0 has it."""
+        """Answer."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         results = {
             "initialize": {
@@ -508,32 +508,62 @@ class BreakingOff(BaseHTTPRequestHandler):
         }
         self.send_response(200 if "id" in asked else 202)
         if asked["method"] in results:
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": results[asked["method"]]}
-            self.wfile.write(json.dumps(answer).encode())
+            self.write_answer(id=asked["id"], result=results[asked["method"]])
         else:
-            self.send_header("Content-Type", "text/event-stream")
-            self.end_headers()
+            self.answer_call(asked.get("id"))
+
+    def write_answer(self, **members: object) -> None:
+        """Answer in JSON."""
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps({"jsonrpc": "2.0", **members}).encode())
+
+    def answer_call(self, number: object) -> None:
+        """Begin to answer, and break off."""
+        del number
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named so in the standard library
         """Say nothing."""
 
 
+OWN_ERROR = {"code": -32000, "message": "Try again.", "data": {"after": 30}}
+
+
+class Limiting(FarServer):
+    """A server with an error of its own, under the code that the SDK has for broken connections."""
+
+    def answer_call(self, number: object) -> None:
+        """Refuse."""
+        self.write_answer(id=number, error=OWN_ERROR)
+
+
+@contextmanager
+def far(server: type[FarServer]) -> Iterator[WrappedServer]:
+    """A server over HTTP."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), server) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        yield WrappedServer(url=f"http://127.0.0.1:{http.server_port}/mcp")
+        http.shutdown()
+
+
 @pytest.mark.skipif(SDK == 1, reason="its client waits for the rest of the answer")
 async def test_a_server_that_breaks_off() -> None:
     """A call that a server over HTTP breaks off is answered by a result that says so."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), BreakingOff) as http:
-        threading.Thread(target=http.serve_forever, daemon=True).start()
-        try:
-            url = f"http://127.0.0.1:{http.server_port}/mcp"
-            async with wrapped(WrappedServer(url=url)) as client:
-                result = await client.call("got")
-        finally:
-            http.shutdown()
+    with far(FarServer) as server:
+        async with wrapped(server) as client:
+            result = await client.call("got")
 
     assert result["isError"]
     assert "The server far broke off before it answered" in result["content"][0]["text"]
+
+
+async def test_an_error_of_a_servers_own() -> None:
+    """An error of a server reaches the client as it was written, also under the code of broken connections."""
+    with far(Limiting) as server:
+        async with wrapped(server) as client:
+            assert OWN_ERROR == await client.error("tools/call", name="got", arguments={})
 
 
 async def test_one_of_several_dies() -> None:

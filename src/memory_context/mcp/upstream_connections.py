@@ -39,6 +39,7 @@ T = TypeVar("T")
 CLOSING = 10.0
 ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
+BROKEN_OFF = "SSE stream "
 # Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
 UNREAD_SHOWN = 200
@@ -220,12 +221,12 @@ class Upstream:
         names = [name for name in ("result", "error") if isinstance(wire.get(name), dict)]
         answer = {name: wire[name] for name in names}
         error = member(answer, "error")
+        reason = str(error.get("message"))
         problem = ""
         if not answer:
             problem = prompts.WRAPPED_NO_ANSWER.format(server=self.name)
-        # Not the server's words: the SDK answers like this for a server that breaks off an HTTP response.
-        elif error.get("code") == CONNECTION_CLOSED and self.server.url:
-            reason = error.get("message")
+        # Servers use this code, too, but the words are the SDK's, which answers for a server that breaks off.
+        elif error.get("code") == CONNECTION_CLOSED and reason.startswith(BROKEN_OFF):
             problem = prompts.WRAPPED_BROKE_OFF.format(server=self.name, reason=reason)
         if problem:
             pending.answer.set_exception(RequestError(INTERNAL_ERROR, problem))

@@ -154,30 +154,19 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
     by_share = defaultdict[float, list[tuple[float, Row]]](list)
-    if measure is None:
-        values = [_seconds_in(" ".join(map(cell_text, row))) for row in rows]
-    else:
+    written_rows = [" ".join(map(cell_text, row)) for row in rows]
+    values: Iterable[float | None] = map(_seconds_in, written_rows)
+    if measure is not None:
         values = wanted.values_in(row[measure] for row in rows)
-    for row, value in zip(rows, values, strict=True):
+    for row, written, value in zip(rows, written_rows, values, strict=True):
         if value is not None:
-            share = wanted.share(above | wanted.held_by(_short_cells(row)))
+            share = wanted.share(above | wanted.held_by(written))
             by_share[share].append((value, row))
     share = max(by_share, default=0.0)
     is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
     if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
         return 0.0, []
-    compared = by_share[share]
-    meant = _with_value(compared, wanted.asked)
-    if len(compared) == 1 and not wanted.asked.bound:
-        # It was compared with none, and may hold the word of the message that chose it by chance.
-        meant += _with_value(list(chain.from_iterable(by_share.values())), wanted.asked)
-    return share, meant
-
-
-def _short_cells(row: Row) -> str:
-    """Return the cells of a row that are not long texts: those may hold any word, and do not say what the row is."""
-    cells = map(cell_text, row)
-    return " ".join(cell for cell in cells if len(cell) <= LONG_FIELD)
+    return share, _with_value(by_share[share], wanted.asked)
 
 
 def _measures_time(text: str) -> bool:
