@@ -147,20 +147,23 @@ class TestFolding:
         assert LOG == await context.retrieve(ref.key)
         assert ref.tokens == (await context.search("worker-777"))[0].token_count
 
-    async def test_preview_is_for_the_newest_question(self, context: MemoryContext) -> None:
-        """A preview shows what the question behind it asks for, and not what an earlier one did."""
+    @for_each("more", [[], ["Yes, go on."], ["ok", "Thanks!"]])
+    async def test_preview_is_for_the_newest_question(self, more: list[str]) -> None:
+        """A preview shows what the newest question asks for, and not what an earlier one did; "Go on." is no question."""
         words = ["rain", "sun", "fog", "boat", "gull", "tide", "rope", "sail", "wind", "calm"]
         lines = [" ".join(words[int(digit)] for digit in f"{n * 7919:09}") for n in range(400)]
         lines[150] = "the greenhouse was painted yellow by the neighbours"
         lines[250] = "a lighthouse keeper repaired the harbour crane"
-        messages = await fill(
-            context,
-            user("Who painted the greenhouse?"),
-            AssistantMessage(content="I do not know.", source="coder"),
-            user("Who repaired the harbour crane?"),
-            call("read_diary"),
-            results("\n".join(lines), name="read_diary"),
-        )
+        async with contextlib.aclosing(MemoryContext("ann", store="sqlite://")) as context:
+            messages = await fill(
+                context,
+                user("Who painted the greenhouse?"),
+                AssistantMessage(content="I do not know.", source="coder"),
+                user("Who repaired the harbour crane?"),
+                *map(user, more),
+                call("read_diary"),
+                results("\n".join(lines), name="read_diary"),
+            )
         preview = shown(messages[-1])
         assert "lighthouse keeper" in preview
         assert "painted yellow" not in preview

@@ -75,8 +75,6 @@ SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database WHERE datname =
         ("sqlite+aiosqlite:///x.db", r"sqlite"),
         ("memory.db", "sqlite:///memory.db"),
         ("http://example.org", "sqlite"),
-        ("files:memories", "file:memories"),
-        ("files:///memories", "file:memories"),
     ],
 )
 def test_unsupported_url(url: str, right: str) -> None:

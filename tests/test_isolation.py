@@ -8,7 +8,13 @@ import pytest
 from autogen_core import CancellationToken
 from autogen_core.models import LLMMessage
 
-from memory_context import ContextAssembler, MemoryContext, MemoryManager, ScopedMemory
+from memory_context import (
+    ContextAssembler,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    ScopedMemory,
+)
 from memory_context.exceptions import MemoryDeletedError, MemoryNotFoundError, StateOwnerError
 from memory_context.memory.consolidation import consolidate
 from memory_context.stores import MemoryStore, SQLAlchemyStore
@@ -86,16 +92,18 @@ async def test_references_in_text_and_tools(store: MemoryStore) -> None:
 async def test_states(store: MemoryStore) -> None:
     """A saved state opens nothing for another user, also when its owner's name is taken out."""
     ann, bob = MemoryContext("ann", store=store), MemoryContext("bob", store=store)
-    text = f"{LOG}\n{SECRET}\n{LOG}"
-    await fill(ann, call("run"), results(text))
+    [_, folded] = await fill(ann, call("run"), results(f"{LOG}\n{SECRET}\n{LOG}"))
     state = dict(await ann.save_state())
 
     with pytest.raises(StateOwnerError):
         await bob.load_state(state)
     await bob.load_state({"messages": state["messages"]})
 
-    assert "5-3-9-1" not in texts(await fill(bob, user("what is the launch code of ann?")))
+    # What stood in ann's prompt, the preview of her text with it, is in the state.
+    assert folded == (await fill(bob, user("what is the launch code of ann?")))[1]
     assert 0 == bob.stats().recalls
+    with pytest.raises(MemoryNotFoundError):
+        await bob.retrieve(MemoryRef.find_all(texts([folded]))[0].key)
 
 
 def test_walls_hold_for_what_stands_on_a_manager(store: MemoryStore) -> None:

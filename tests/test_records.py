@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -631,9 +632,59 @@ def test_a_record_with_a_long_value_is_shown_by_its_short_fields(text: str) -> N
     assert len(shown) < 450
 
 
-def test_of_a_mapping_with_many_members_come_those_near() -> None:
+MAPPING = {f"key_{n}": f"value {n} of many" for n in range(400)}
+
+
+@for_each(
+    "text, longest",
+    [
+        (json.dumps(MAPPING), 620),
+        (json.dumps(MAPPING, indent=1), 60),
+        ("config:\n" + "".join(f"  {key}: {value}\n" for key, value in MAPPING.items()), 60),
+    ],
+)
+def test_of_a_mapping_with_many_members_come_those_near(text: str, longest: int) -> None:
     """A long mapping without a long value is shown by what stands near, and not as a record."""
-    text = json.dumps({f"key-{n}": f"value {n} of many" for n in range(400)})
-    shown = _shown(text, "key-200")
-    assert len(shown) <= 620
-    assert "key-199" in shown
+    shown = _shown(text, "key_200")
+    assert "value 200" in shown
+    assert len(shown) <= longest
+
+
+@for_each("indent", [None, 2])
+@for_each("length", [10, 400])
+def test_an_object_comes_with_the_key_that_leads_to_it(indent: int | None, length: int) -> None:
+    """Of a mapping to objects, the key of the object comes with it, and not the mapping's first key."""
+    services = {
+        f"svc-{n}": {"note": "words " * length, "port": 5400 + n, "owner": f"team-{n}"}
+        for n in range(20)
+    }
+    shown = _shown(json.dumps({"services": services}, indent=indent), "5404")
+    assert "svc-4" in shown
+    assert "team-4" in shown
+    assert "svc-0" not in shown
+
+
+@for_each("indent", [None, 2])
+def test_of_long_members_the_beginnings_come(indent: int | None) -> None:
+    """Of a file that is its path and its content, the content's beginning comes; of a nested object its first members."""
+    files = [
+        {
+            "path": f"plan-{n}.md",
+            "content": f"Crane {n}. " * 150,
+            "by": {"login": f"ann{n}", "urls": ["u"] * 99},
+        }
+        for n in range(4)
+    ]
+    shown = _shown(json.dumps(files, indent=indent), "plan-2.md")
+    assert "Crane 2." in shown
+    assert "ann2" in shown
+    assert len(shown) < 600
+
+
+def test_no_number_is_cut() -> None:
+    """Where not all short members have room, none is shown in part: a part of a number is another number."""
+    members = {f"size_{n}": 123_472_600 + n for n in range(60)}
+    text = json.dumps([{"body": "words " * 300, **members}])
+    for n in range(0, 60, 7):
+        shown = _shown(text, f"size_{n}")
+        assert set(re.findall(r"\d{3,}", shown)) <= set(map(str, members.values()))

@@ -97,7 +97,7 @@ def _database(url: str) -> Iterator[Check]:
                         has_our_schema = False
                     yield check
     except MemoryContextError as error:
-        remedy = "check the URL, the server, the rights of this user, and that its disk is not full"
+        remedy = "check the URL, the server, the rights of this user, and the space on the disk"
         yield Check("database", str(error), "problem", remedy)
         return
     if has_our_schema and innermost_url != url:

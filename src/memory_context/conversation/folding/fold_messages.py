@@ -55,12 +55,15 @@ from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime.telemetry import operation
 from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
+from memory_context.text.words_and_names import terms
 
 # Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
 # parallel calls.
 RESULTS_TOGETHER = 4000
 
 ASKED_CHARACTERS = 4000
+# A message with fewer words, not counting those of grammar, asks for nothing by itself.
+LEAST_ASKED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,9 +522,15 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
 
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
-    """Return what a text is read for: the call that it answers, the model's last words before it, and the last question."""
+    """Return what a text is read for: the call that it answers, the model's last words before it, and what was asked.
+
+    That is the newest question of a person that says something; behind "Yes, go on." or another agent's message, the
+    question before is still the task.
+    """
     words = next((one.text for one in reversed(before) if one.is_reply), "")
-    asked = next((one.text for one in reversed(before) if one.is_question), "")
+    task = next((one.text for one in before if one.is_question), "")
+    typed = (one.text[:ASKED_CHARACTERS] for one in reversed(before) if one.is_typed)
+    asked = next((text for text in typed if len(terms(text)) >= LEAST_ASKED), task)
     return "\n".join((message.source, arguments or "", words, asked[:ASKED_CHARACTERS]))
 
 

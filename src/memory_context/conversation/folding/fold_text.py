@@ -38,7 +38,7 @@ class PreviewFocus(NamedTuple):
     """What decides which lines of a text its preview shows.
 
     Attributes:
-        question: What the text is read for: the call that it answers, the words before the call, and the newest question.
+        question: What the text is read for: the call that it answers, the words before the call, and what was asked.
         known: The names that stand in the prompt already.
         by_person: Whether a person wrote the text. Its preview then shows its beginning and end.
         as_table: Whether the preview of a table names its columns, for whoever writes a query on it.

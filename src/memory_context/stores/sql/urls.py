@@ -16,7 +16,6 @@ from memory_context.model.checked_arguments import check_arguments
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
 DEFAULT_URL = "sqlite:///memory.db"
-_OF_A_FOLDER = "for a folder of files, file:memories"
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
 _TRUE = ("true", "yes", "on", "y", "t", "1")  # as SQLAlchemy reads a parameter of a URL
 _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
@@ -53,7 +52,9 @@ def store_url(
         example = DEFAULT_URL
         if is_file:
             example = f"sqlite:///{shown}"
-        message = f"not a database URL: {shown!r}; use {example}, postgresql+psycopg://host/database or, {_OF_A_FOLDER}"
+        message = (
+            f"not a database URL: {shown!r}; use {example} or postgresql+psycopg://host/database"
+        )
         if "://" not in str(text) and not is_file:
             message += "; a user is given as user_id=…"
         # Without its cause, whose text may contain a part of a password.
@@ -124,8 +125,7 @@ def supported(url: sa.URL) -> sa.URL:
         backend = "postgresql"
     if backend not in _DRIVERS:
         raise UnsupportedDatabaseError(
-            f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}), postgresql+psycopg://… or, "
-            f"{_OF_A_FOLDER}"
+            f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         )
     if driver not in _DRIVERS[backend]:
         suggestion = f"{backend}+{_DRIVERS[backend][1]}"

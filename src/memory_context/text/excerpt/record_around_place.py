@@ -7,9 +7,10 @@ what it belongs to. Only the neighbourhood of the place is read, however long th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice
+from itertools import chain, islice, pairwise
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
@@ -61,6 +62,8 @@ _BEHIND_QUESTION = " \t\r*_\"')"
 # The line below a line, or below a blank one, if it is no heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
+# The key of a value, up to the value.
+_KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
 # How a field begins, in YAML or in JSON with a line for each member.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, behind comments.
@@ -77,17 +80,19 @@ class Record:
         heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
             around it.
         comes_again: Whether a record of the same form comes before or after it, as in a list.
+        rest: The spans behind it that belong to it, if it is too long to be shown whole.
     """
 
     start: int
     stop: int
     heads: list[Span] = field(default_factory=list[Span])
     comes_again: bool = False
+    rest: list[Span] = field(default_factory=list[Span])
 
     @property
     def spans(self) -> list[Span]:
-        """Return the spans of its heads and of the record itself, in order."""
-        return [*self.heads, (self.start, self.stop)]
+        """Return the spans of its heads, of the record itself and of its rest, in order."""
+        return [*self.heads, (self.start, self.stop), *self.rest]
 
 
 def spans_of(records: Iterable[Record]) -> list[Span]:
@@ -253,31 +258,75 @@ def _object_at(text: str, start: int) -> Record | None:
         is_list = text[begin] == "["
         if not is_list or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
-    if record is None and opened and text[opened[-1]] == "{":
-        record = _short_members_around(text, opened[-1], start)
     if record is None:
-        return None
-    heads = [(place, _end_of_head(text, place)) for place in opened if text[place] == "{"]
-    return Record(*record, [head for head in heads if head[1] <= record[0]])
+        return _abridged_object(text, opened, start) if opened else None
+    return Record(*record, _heads_of_objects(text, opened, record[0]))
 
 
-def _short_members_around(text: str, begin: int, place: int) -> Span | None:
-    """Return the span of the short members beside each other, one of which is at a place, in an object with a long one too.
+def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | None:
+    """Return the object around a place that is too long to be shown whole: of its long members come only the beginnings.
 
-    So a record with a long value, such as a file with its content, is shown by the others: its name, its size, its owner.
-    None if the place is in the long one, or if there is none: of a mapping with many members, few are wanted.
+    So of a file with its content there are also the name, the owner and the size. The members nearest to the place come
+    first. None if no member is long: of a mapping with many members, few are wanted.
+
+    Args:
+        text: The text.
+        opened: The brackets that are open at the place, outermost first; the last is that of the object.
+        place: The place.
     """
-    members = [(start, stop) for _, start, _, stop in members_of(text, begin, place + LONG_RECORD)]
-    runs = [list(run) for _, run in groupby(members, key=_is_short)]
-    for run in runs:
-        start, stop = run[0][0], run[-1][1]
-        if start <= place < stop and _is_short(run[0]) and len(runs) > 1:
-            return (start, stop) if stop - start <= LONGEST_RECORD else None
-    return None
+    begin = opened[-1]
+    limit = place + REACHES[0]
+    members = [(start, stop) for _, start, _, stop in members_of(text, begin, limit)]
+    if members and members[-1][1] == limit and _is_short(members[-1]):
+        members.pop()  # it goes on behind the limit, and a number that is cut off looks like another
+    own = bisect_right(members, (place, limit)) - 1
+    if text[begin] != "{" or own < 0 or all(map(_is_short, members)):
+        return None
+    parts = [_part_of_member(member, place) for member in members]
+    left = LONG_RECORD
+    shown = {own}
+    for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
+        left -= parts[index][1] - parts[index][0]
+        if left > 0:
+            shown.add(index)
+    spans = list[Span]()
+    for index in sorted(shown):
+        start, stop = parts[index]
+        # What follows a member that is shown to its end is shown with it.
+        if spans and spans[-1][1] == members[index - 1][1]:
+            start, _ = spans.pop()
+        spans.append((start, stop))
+    number = bisect_right(spans, (parts[own][0], limit)) - 1
+    heads = _heads_of_objects(text, opened[:-1], begin)
+    if 0 not in shown:
+        heads.append((begin, _end_of_head(text, begin, spans[0][0])))
+    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :])
 
 
-def _is_short(field: Span) -> bool:
-    return field[1] - field[0] <= LONG_FIELD
+def _is_short(member: Span) -> bool:
+    return member[1] - member[0] <= LONG_FIELD
+
+
+def _part_of_member(member: Span, place: int) -> Span:
+    """Return the part of a member that is shown: all of a short one, what is near the place, or else the beginning."""
+    start, stop = member
+    if _is_short(member):
+        return member
+    if start <= place < stop:
+        return max(start, place - LONG_FIELD), min(stop, place + LONG_FIELD)
+    return start, start + LONG_HEAD
+
+
+def _heads_of_objects(text: str, opened: Sequence[int], record: int) -> list[Span]:
+    """Return the beginnings of the open objects around a record, and the keys under which one is in the other."""
+    heads = list[Span]()
+    for place, inner in pairwise([*opened, record]):
+        if text[place] == "{":
+            heads.append((place, _end_of_head(text, place, inner)))
+        near = max(place + 1, inner - LONG_HEAD)
+        if key := _KEY_OF_VALUE.search(text, near, inner):
+            heads.append((key.start(), inner))
+    return heads
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:
@@ -294,12 +343,13 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     return opened
 
 
-def _end_of_head(text: str, begin: int) -> int:
-    """Return the end of an object's beginning: the first container in it, or 160 characters."""
-    stop = begin + LONG_HEAD
+def _end_of_head(text: str, begin: int, inner: int) -> int:
+    """Return the end of an object's beginning: what stands before the first container in it, of 160 characters at most."""
+    stop = min(inner, begin + LONG_HEAD)
     for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
         if token.group() in ("{", "["):
-            return token.end()
+            # Without its key, which would seem to be that of the record.
+            return max(begin + 1, text.rfind(",", begin, token.start()))
     return stop
 
 
@@ -364,29 +414,35 @@ def _item_at(text: str, start: int, stop: int) -> Record:
 
 
 def _short_fields_around(text: str, start: int, stop: int) -> Span:
-    """Return the span of the field in the line ``text[start:stop]`` and the short fields beside it, up to a long one.
+    """Return the span of the field in the line ``text[start:stop]`` and of the short ones beside it, up to a long one.
 
-    It is for records as in `_short_members_around`.
+    It is for records as in `_abridged_object`, too: if no long field is next to these, the line is returned alone.
     """
     depth = depth_of(text, start)
     begin = start
-    farthest = line_start(text, max(0, start - LONG_RECORD))
+    above = farthest = line_start(text, max(0, start - LONG_RECORD))
     for above, _ in reversed(list(line_spans(text, farthest, start - 1))):
         if _is_of_field_above(text, above, depth):
             continue
         if not _is_field(text, above, depth) or not _is_short((above, begin)):
             break
         begin = above
-    end = field_start = start
-    for below, below_end in line_spans(text, start, min(len(text), start + LONG_RECORD)):
+    is_beside_long = not _is_short((above, begin))
+    end = stop
+    field_start = start
+    for below, below_end in line_spans(text, stop + 1, len(text)):
         if not _is_of_field_above(text, below, depth):
-            if not _is_field(text, below, depth):
-                break
             field_start = below
-        if not _is_short((field_start, below_end)):
+        is_beside_long = is_beside_long or not _is_short((field_start, below_end))
+        is_next = field_start < below or _is_field(text, field_start, depth)
+        if (
+            not is_next
+            or not _is_short((field_start, below_end))
+            or below_end - begin > LONGEST_RECORD
+        ):
             break
         end = below_end
-    return begin, max(stop, end)
+    return (begin, end) if is_beside_long else (start, stop)
 
 
 def _is_field(text: str, start: int, depth: int) -> bool:

@@ -238,7 +238,7 @@ def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
     rarest = min(longest, key=at.text.count, default="")
     for match in islice(re.finditer(re.escape(rarest), at.text), MOST_PLACES):
         place = replace(at, start=match.start(), stop=match.end())
-        record = at.text[place.record.start : place.record.stop]
+        record = " ".join(at.text[slice(*span)] for span in place.record.spans)
         held = sum(1 for cell in cells if cell in record)
         if cells and held >= LEAST_OF_ROW * len(cells):
             return place
