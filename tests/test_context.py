@@ -586,11 +586,11 @@ class TestState:
         assert before == await context.get_messages()
 
     async def test_state_of_the_first_version(self, context: MemoryContext) -> None:
-        """A state of the first version says that it is one, and what to do; its facts did not belong to its messages."""
+        """A state of the first version is an error that says what to do; its facts did not belong to its messages."""
         facts = {**FACTS, "version": 1, "shown": 1, "references": {}, "trusted": []}
         state = {"messages": [user("hello").model_dump()], "memory_context": facts}
 
-        with pytest.raises(exceptions.StateVersionError, match=r"earlier .* new conversation"):
+        with pytest.raises(exceptions.StateError, match=r"first version .* new conversation"):
             await context.load_state(state)
 
     @for_each(

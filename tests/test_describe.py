@@ -66,35 +66,6 @@ broken_output = st.builds(
 property_test = examples(300)
 
 
-def test_a_sum_describes_a_list_wherever_it_stands() -> None:
-    """Also if other lines come below it; a row of figures is none, nor is the rest of a line where the text was cut."""
-    created = [f"created rack_{n} of zone eu-{n % 3} as {n}a" for n in range(30)]
-    total = "Apply complete! Resources: 30 added, 0 changed."
-    text = "\n".join([*created, "", total, "", "Outputs:", "", "endpoint = rack_7"])
-    assert describe(text) == f"text, 36 lines, among them: {total}"
-    figures = [f"{n}  Column  {n % 7}  {n}  {n}" for n in range(30)]
-    assert "among them" not in describe("\n".join([*figures, "31  Goto  0  1  0"]))
-    sent = [f"client {n % 3} sending part {n:04} of the table of accounts" for n in range(2000)]
-    assert "among them" not in describe("\n".join(sent))
-
-
-def test_a_tree_of_versions_is_one_of_packages() -> None:
-    """Not of files; those that need others are in it, too."""
-    tree = "shop@1.2.0 /srv/shop\n├─┬ eslint@8.57.0\n│ ├── ajv@6.15.0 deduped\n│ └── debug@4.4.3\n└── lodash@4.17.20\n"
-    assert describe(tree) == (
-        "tree: 4 packages (eslint@8.57.0, ajv@6.15.0 deduped, debug@4.4.3, …)"
-    )
-
-
-def test_sentences_in_the_last_cells_of_a_table_are_no_code() -> None:
-    """Nobody writes sentences that all have the same four commas."""
-    tickets = [
-        f'{n},TCK-{n},"Fjord, AS",high,"It broke again,\nand was repaired."' for n in range(9)
-    ]
-    text = "\n".join(["id,ticket,customer,priority,resolution", *tickets])
-    assert describe(text) == ("CSV 9 rows x 5 columns: id, ticket, customer, priority, resolution")
-
-
 def test_what_is_in_parentheses_is_no_name_of_a_field() -> None:
     """The costs of a step in a query's plan have equals signs."""
     steps = [

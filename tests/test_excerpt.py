@@ -696,40 +696,6 @@ def test_the_sum_of_a_list_is_shown_wherever_it_stands() -> None:
     assert total in shown
 
 
-@for_each(
-    "telling, usual",
-    [
-        ("pod web-{}  ready 1/1  restarts 57", "pod web-{}  ready 1/1  restarts 0"),
-        ("orders.v2  partition {}  lag 412233", "orders.v2  partition {}  lag {}"),
-        ("host-{} : ok=6 failed=1", "host-{} : ok=6 failed=0"),
-    ],
-)
-def test_a_row_with_an_outlier_is_shown(telling: str, usual: str) -> None:
-    """A number far above all others of its column stands out, though all lines have the same form."""
-    rows = [usual.format(n, n % 9 + 1) for n in range(80)]
-    rows[47] = telling.format(47)
-    shown = excerpt("\n".join(rows), "", 120, default_counter().count, ranking=PREVIEW).text
-    assert rows[47] in shown
-
-
-@for_each(
-    "line",
-    [
-        "  Reason: OOMKilled",
-        "  Reason: CrashLoopBackOff",
-        "+-- UNMET DEPENDENCY qs@6",
-        "core dumped, Aborted",
-        '10.1.0.2 "GET /cart HTTP/1.1" 502 1204',
-    ],
-)
-def test_a_line_that_says_what_broke_is_shown(line: str) -> None:
-    """It reports an error, though it does not say "error" or "failed"."""
-    lines = [f'10.1.0.{n} "GET /item_{n}.html HTTP/1.1" 200 {n}' for n in range(80)]
-    lines += [line, *lines]
-    shown = excerpt("\n".join(lines), "", 120, default_counter().count, ranking=PREVIEW).text
-    assert line in shown
-
-
 def test_headings_above_indented_text_are_shown() -> None:
     """Those of a manual page, each with what stands below it, so that a section can be read by its line."""
     prose = (

@@ -765,14 +765,6 @@ COLUMNS = (
         "Xk29dLq8Zt4Wm7Pb",
     ),
     (
-        "Timestamp, What is your full name please, Password\n2026-01-01, Ann, {}\n",
-        "Xk29dLq8Zt4Wm7Pb",
-    ),
-    (
-        "Name, Password, What is your full name please\nann, {}, Ann\n",
-        "Xk29dLq8Zt4Wm7Pb",
-    ),
-    (
         "| user | what the key is used for here | api_key |\n|---|---|---|\n| ann | ci | {} |\n",
         "Xk29dLq8Zt4Wm7Pb",
     ),

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 from memory_context import MemoryManager, exceptions
 from memory_context.model.item import now
 from memory_context.model.scope import Scope
-from memory_context.stores import FileStore, SQLAlchemyStore
+from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.index import hits_to_memories as _searching
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
@@ -38,11 +38,7 @@ class Toy:
     """An embedder with a dimension for each group of words that mean the same."""
 
     model = "toy"
-    groups: tuple[tuple[str, str], ...] = (
-        ("car", "automobile"),
-        ("dog", "puppy"),
-        ("disk", "drive"),
-    )
+    groups = (("car", "automobile"), ("dog", "puppy"), ("disk", "drive"))
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -83,13 +79,6 @@ def run(store: SQLAlchemyStore, statement: sa.Executable | str) -> list[Any]:
         return list(result.scalars()) if result.returns_rows else []
 
     return store.database.write(work)
-
-
-def with_embedder(url: str, embedder: Toy) -> SQLAlchemyStore | FileStore:
-    """A store with an embedder, in a database or a folder."""
-    if url.startswith("file:"):
-        return FileStore(url.removeprefix("file:"), embedder=embedder)
-    return SQLAlchemyStore(url, embedder=embedder)
 
 
 def rows(store: SQLAlchemyStore, table: sa.Table) -> int:
@@ -512,20 +501,6 @@ class TestMeaning:
 
         assert ["my puppy sleeps"] == toy.texts
         assert [] == again.texts
-
-    @pytest.mark.parametrize("url", ["sqlite_url", "postgres_url", "folder_url"], indirect=True)
-    def test_a_query_vector_of_another_length(self, url: str) -> None:
-        """A vector that is longer than all stored ones of its model is an error, and no empty answer; words still find."""
-        toy = Toy()
-        with with_embedder(url, toy) as store:
-            store.put(ANN, memory("my puppy sleeps", memory_key="dog"))
-            store.reindex()
-            toy.groups = (*Toy.groups, ("tea", "chai"))
-            with pytest.raises(
-                exceptions.EmbedderError, match=r"has 4 numbers, those .* have 3: .*reindex"
-            ):
-                store.search(ANN, "a dog", mode="semantic")
-            assert ["dog"] == [hit.memory_key for hit in store.search(ANN, "puppy")]
 
     def test_the_same_text_is_not_embedded_again(self, url: str) -> None:
         """A record whose text stays keeps its vectors when it is replaced; one with another text has new ones."""

@@ -180,7 +180,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     ),
     (lambda _: Scope("ann", places=wrong(5)), "places must be pairs of a tier and an id, such as"),
     (lambda m: m.within(wrong("x")), "places must be pairs of a tier and an id, such as"),
-    (lambda _: Redactor(without=wrong(None)), "without must be a list of kinds, such as ['email']"),
+    (lambda _: Redactor(without=wrong(None)), "without must be a list of kinds, such as ['jwt']"),
     (lambda _: Redactor().redact(wrong(None)), "text must be a text, not None"),
     (lambda _: MemoryWorkbench([], wrong("x")), "context must be a MemoryContext, not str"),
     (lambda m: mcp_server(m, verbs=wrong(5)), "verbs must be a mapping from verbs to memories"),

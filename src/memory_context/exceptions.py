@@ -238,7 +238,7 @@ class StateError(MemoryContextError, ValueError):
 
 
 class StateVersionError(StateError):
-    """The state was saved by a newer version of memory-context, or by the first one, whose states cannot be loaded."""
+    """The state was saved by a newer version of memory-context; upgrade to load it."""
 
 
 class StateOwnerError(StateError):

@@ -253,7 +253,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
         Raises:
             StateOwnerError: The state belongs to another user.
-            StateVersionError: The state was saved by a newer version, or by the first one.
+            StateVersionError: The state was saved by a newer version.
             StateError: *state* is not the state of a context.
         """
         loaded = parse_state(state)

@@ -115,7 +115,8 @@ class MessageList(HeldConversation):
         all_facts = [MessageFacts.from_json(one) for one in facts.messages]
         if len(all_facts) != len(loaded) or None in all_facts:
             raise StateError(
-                f"not a context's state: it has facts about {len(all_facts)} messages, but {len(loaded)} messages"
+                f"not a context's state: it has facts about {len(all_facts)} messages, but {len(loaded)} messages; a state "
+                "that the first version of memory-context saved cannot be loaded: begin a new conversation"
             )
         pairs = zip(loaded, all_facts, strict=True)
         self.messages = [replace(message, facts=known) for message, known in pairs]

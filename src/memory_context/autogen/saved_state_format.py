@@ -13,8 +13,7 @@ from memory_context.exceptions import InvalidScopeError, StateError, StateVersio
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 
-# The first version of memory-context wrote 1, with other facts.
-VERSION = 2
+VERSION = 1
 
 
 class ContextFacts(BaseModel):
@@ -50,10 +49,19 @@ def parse_state(state: object) -> ContextState:
     """Check and return a saved state.
 
     Raises:
-        StateVersionError: The state was saved by a newer version, or by the first one.
+        StateVersionError: The state was saved by a newer version.
         StateError: *state* is not the state of a context.
     """
-    _check_version(state)
+    version = VERSION
+    match state:
+        case {"memory_context": {"version": int(named)}}:
+            version = named
+        case _:
+            pass
+    if version > VERSION:
+        raise StateVersionError(
+            f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
+        )
     if not isinstance(state, Mapping) or "messages" not in state:
         raise StateError(
             f"not a context's state, which would be a mapping with 'messages': {state!r:.80}"
@@ -75,23 +83,3 @@ def parse_state(state: object) -> ContextState:
         except InvalidScopeError as error:
             raise StateError(f"not a context's state: {error}") from error
     return found
-
-
-def _check_version(state: object) -> None:
-    """Check the version of a state, if it names one.
-
-    Raises:
-        StateVersionError: The state was saved by a newer version, or by the first one.
-    """
-    match state:
-        case {"memory_context": {"version": int(version)}} if version > VERSION:
-            raise StateVersionError(
-                f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
-            )
-        case {"memory_context": {"version": int(version)}} if 0 < version < VERSION:
-            raise StateVersionError(
-                f"the state has version {version}, of an earlier memory-context, whose states cannot be loaded: "
-                "begin a new conversation; what was stored stays, under its keys"
-            )
-        case _:
-            pass

@@ -192,7 +192,7 @@ def copy_memories(
 
 
 def _check_store(store: object) -> None:
-    if not isinstance(store, MemoryStore):
+    if not hasattr(store, "list_all"):
         raise InvalidArgumentError(
             f"a store is needed here, such as SQLAlchemyStore(URL), not {type(store).__name__}"
         )

@@ -114,7 +114,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "on_hit": _FUNCTION_OR_NONE,
     "clock": (callable, "a function that returns the time"),
     "key_source": _with("randrange", "a source of random numbers, such as random.Random(1)"),
-    "without": _a("a list of kinds, such as ['email']", Iterable, but=(str, *_BYTES)),
+    "without": _a("a list of kinds, such as ['jwt']", Iterable, but=(str, *_BYTES)),
     "rules": _a(
         'a list of rules, such as [RetentionRule.parse("note=30d")]', Iterable, but=(str, *_BYTES)
     ),

@@ -9,23 +9,21 @@ LONGEST_LINE = 200
 LEVELS = (
     r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
 )
-# The status of a request that a web server could not answer, in its log.
-FAILED_REQUESTS = ('" 500 ', '" 502 ', '" 503 ', '" 504 ')
 # Plain strings, because searching a large text for them is much faster than searching it for a pattern. The short names
 # stand between blanks or brackets: CRITERIA, INTERRUPT and ALERTS are ordinary words.
 ERROR_MARKS = (
     *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
     *(" ERR ", " CRIT ", " ALERT ", " EMERG ", " PANIC ", "[crit]", "[alert]", "[emerg]"),
-    *(" error: ", "ERR!", "[error]", "panic:", ": *** ", "npm error"),
-    *FAILED_REQUESTS,
+    *(" error: ", "ERR!", "[error]", "panic:", "*** ", "npm error"),
 )
 WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn", "npm warn")
 _DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
+_FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
 
 
 def level_of(line: str) -> str:
     """Return the level of a line of a log: ``error``, ``warning``, ``debug``; empty for any other."""
-    if any(mark in line for mark in ERROR_MARKS):
+    if any(mark in line for mark in ERROR_MARKS) or _FAILED_REQUEST.search(line):
         return "error"
     if any(mark in line for mark in WARNING_MARKS):
         return "warning"

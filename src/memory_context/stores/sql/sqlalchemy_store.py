@@ -227,6 +227,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
         """See `BatchWriter.replace_all`."""
         check_arguments(items=items)
+        items = list(items)
         for item in items:
             _check_scope(scope, item)
         # Of records under one key the last one stays, as if they were put one after another.

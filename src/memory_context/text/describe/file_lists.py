@@ -14,14 +14,12 @@ _LONG = re.compile(
     r"+(?P<name>(?!\.\.?$).*)$",
     re.MULTILINE,
 )
-# `[DIR] app`, as some tools write it, or `├── app/`, as `tree` does, or `├─┬ app@1.2.0`, as npm does. The number of blanks
-# before it is bounded, because a line of blanks alone would take quadratic time.
+# `[DIR] app`, as some tools write it, or `├── app/`, as `tree` does. The number of blanks before it is bounded, because a
+# line of blanks alone would take quadratic time.
 _BRANCH = re.compile(
-    r"^[│| \t\xa0]{0,200}?(?:\[(?P<type>FILE|DIR)\]|[├└]─[─┬]|\|--|`--) *(?P<name>\S.*)$",
+    r"^[│| \t\xa0]{0,200}?(?:\[(?P<type>FILE|DIR)\]|├──|└──|\|--|`--) *(?P<name>\S.*)$",
     re.MULTILINE,
 )
-# Most entries have one if they are packages, and the listing is the tree of those that need each other.
-_VERSION = re.compile(r"\d\.\d")
 # A line with a single word, without the punctuation of code or prose.
 _NAME = re.compile(r"[^\S\n]*(?:[A-Za-z]:\\)?[^\s:|,;=(){}<>\"'*\[\]]+$")
 # Comments, fields and sentences among paths are none.
@@ -40,9 +38,6 @@ def describe_listing(sample: Sample) -> Description | None:
         folders = sum(1 for entry in entries if entry["type"] in ("d", "DIR"))
         files = len(entries) - folders
         facts = f"directory listing: {counted(files, 'file')}"
-        versions = sum(1 for entry in entries if _VERSION.search(entry["name"]))
-        if 2 * versions > len(entries):
-            facts = f"tree: {counted(files, 'package')}"
         if folders:
             facts += f", {counted(folders, 'directory')}"
         names = unique_names(entry["name"] for entry in entries)

@@ -8,11 +8,13 @@ from memory_context.model.media import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
-from memory_context.text.excerpt.rare_lines import sums
-from memory_context.text.lines import line_end
+from memory_context.text.excerpt.rare_lines import rare_lines
+from memory_context.text.lines import line_start
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
+# So many words at the beginning of a line say what it is a line of.
+BEGINNING_OF_LINE = 3
 # A first line such as `Error: …`, `fatal: …`, `Unable to …`, `KeyError: …`, `make: not found`.
 _ERROR = re.compile(
     r"(?:an? )?(?:\w+ )?(?:error|exception|failure|failed)\b|(?:fatal:|cannot |could not |unable to )"
@@ -51,12 +53,12 @@ def describe_plain(sample: Sample) -> Description:
     """Describe any other text by its number of lines and its first line.
 
     Instead of the first line, it is the one that sums up errors; or a compiler's first error; or, if a few of many lines
-    report a failure, the first of these; or the last line that holds a sum.
+    report a failure, the first of these; or the closing line of a list.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
     last_lines = sample.tail.rstrip().rsplit("\n", LINES_OF_SUM)[-LINES_OF_SUM:]
-    if counts := list(filter(_SUM.match, last_lines)):
-        return Description(Kind.TEXT, f"{facts}, at its end", (counts[0],))
+    if sums := list(filter(_SUM.match, last_lines)):
+        return Description(Kind.TEXT, f"{facts}, at its end", (sums[0],))
     messages = list(_MESSAGE.finditer(sample.text[:COUNTED_AT_MOST]))
     errors = [message for message in messages if message["level"] == "error"]
     if errors:
@@ -68,9 +70,18 @@ def describe_plain(sample: Sample) -> Description:
     if 0 < failures <= FAILING_PART * sample.line_count:
         facts += f", {counted(failures, 'failure')}"
         return Description(Kind.TEXT, facts, (first.strip(),))
-    # The first line of the sample's end may have no beginning.
-    _, _, end = sample.tail.partition("\n")
-    if places := sums(end):
-        last_sum = end[places[-1] : line_end(end, places[-1])]
-        return Description(Kind.TEXT, f"{facts}, among them", (last_sum,))
+    closing = _closing_line(sample.tail)
+    if closing:
+        return Description(Kind.TEXT, f"{facts}, at its end", (closing,))
     return Description(Kind.TEXT, facts, (sample.first_line,))
+
+
+def _closing_line(text: str) -> str:
+    """Return the last line of a list if it has a number and begins like no other line, as a sum does; else nothing."""
+    text = text.rstrip()
+    start = line_start(text, len(text))
+    last_line = text[start:]
+    rare = rare_lines(text, BEGINNING_OF_LINE)
+    if rare and rare[-1] >= start and any(map(str.isdigit, last_line)):
+        return last_line
+    return ""

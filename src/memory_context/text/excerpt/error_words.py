@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from memory_context.text.log_levels import FAILED_REQUESTS
-
-_FAULTS = "error failed failure fatal exception traceback panic denied refused undefined killed aborted crash unable unmet"
-FAULTS = [*_FAULTS.split(), *FAILED_REQUESTS]
+_FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
+FAULTS = _FAULTS.split()
 # A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. Its value ends there,
 # or another field follows, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` is an error.
 _NONE = re.compile(

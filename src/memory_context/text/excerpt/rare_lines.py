@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from memory_context.text.lines import BLANK_LINE, line_spans
+from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
 
 LEAST_LINES = 20
@@ -19,11 +19,11 @@ LEAST_LISTED = 0.6
 MOST_RARE = 0.25
 # So many words at the beginning of a line say what it is a line of.
 BEGINNING = 2
+# So many characters above a line are looked at, to see whether the line above is blank.
+LONGEST_BLANK = 80
 # No more than this share of the words of a sum are numbers or names.
 MOST_NUMBERS = 0.6
-# A number this many times as large as the next smaller one of its column is an outlier.
-FAR = 10
-_WORD = re.compile(r"""[^\s,;:=|"'(){}\[\]]+""")
+_WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
 
 
 class _WordedLine(NamedTuple):
@@ -53,8 +53,8 @@ _WordedLines: TypeAlias = list[_WordedLine]
 def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
     """Return where the first words are of the lines that say most about a text as a whole, the most telling ones first.
 
-    These are sums, outliers, headings, and rare lines, first those that begin like no other. Of each kind, the first and
-    the last ones come first.
+    These are sums, headings, and rare lines, first those that begin like no other. Of each kind, the first and the last
+    ones come first.
 
     Args:
         text: The whole text.
@@ -63,15 +63,20 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
     lines = list(_lines(text, regions))
     rare = _rare(lines)
     alone = _begun_alone(lines, rare)
-    kinds = (_sums(alone), _outliers(lines), _headings(text, lines), alone, rare)
+    kinds = (_sums(alone), _headings(text, lines), alone, rare)
     places = ([line.place for line in kind] for kind in kinds)
     return list(dict.fromkeys(chain.from_iterable(map(from_both_ends, places))))
 
 
-def sums(text: str) -> list[int]:
-    """Return where the first words are of the lines that hold a sum."""
-    lines = list(_lines(text, [(0, len(text))]))
-    return [line.place for line in _sums(_begun_alone(lines, _rare(lines)))]
+def rare_lines(text: str, most_words: int) -> list[int]:
+    """Return where the first words are of the lines that begin like no other, if the text consists mostly of lists.
+
+    Args:
+        text: The whole text.
+        most_words: How many words at the beginning of a line make its form.
+    """
+    lines = (line._replace(form=line.form[:most_words]) for line in _lines(text, [(0, len(text))]))
+    return [line.place for line in _rare(list(lines))]
 
 
 def _lines(text: str, regions: Iterable[Span]) -> Iterator[_WordedLine]:
@@ -114,28 +119,13 @@ def _headings(text: str, lines: _WordedLines) -> _WordedLines:
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
         return []
     worded = (line for line in outermost if "0" not in line.form)
-    return [line for line in worded if _above(text, line.place - least) in BLANK_LINE]
+    return [line for line in worded if not _line_above(text, line.place - least).strip()]
 
 
-def _above(text: str, start: int) -> str:
-    return text[max(0, start - 2) : start]
-
-
-def _outliers(lines: _WordedLines) -> _WordedLines:
-    """Return the lines that hold a number far above those in the same place of the lines of the same form."""
-    alike = defaultdict[tuple[str, ...], list[_WordedLine]](list)
-    for line in lines:
-        alike[line.form].append(line)
-    outliers = list[_WordedLine]()
-    for rows in alike.values():
-        if len(rows) < LEAST_LINES:
-            continue
-        for cells in zip(*(row.words for row in rows), strict=True):
-            numbers = [float(cell) if cell.isdecimal() else 0.0 for cell in cells]
-            *_, (next_smaller, _), (largest, row) = sorted(zip(numbers, rows, strict=True))
-            if largest > FAR * next_smaller:
-                outliers.append(row)
-    return outliers
+def _line_above(text: str, start: int) -> str:
+    """Return the line above the one that begins at `start`; of a long one the end."""
+    near = text[max(0, start - LONGEST_BLANK) : max(0, start - 1)]
+    return near.rpartition("\n")[2]
 
 
 def from_both_ends(places: Sequence[int]) -> list[int]:

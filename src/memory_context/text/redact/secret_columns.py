@@ -42,12 +42,9 @@ _HINTS = tuple(
 )
 _NOT_IN_ASCII = re.compile(PASSWORD_NOT_IN_ASCII)
 LONGEST_HEADER = 1000
-# A line with these signs is code, which may list such names too; one with a single comma and so many words behind it is
-# prose. The names of columns may have as many: "What is your full name please".
-_NO_HEADER = re.compile(
-    r"[(){}=<>:]|^[^,;|\t\n]*, (?:\w+ ){5}[^,;|\t\n]*$",
-    re.MULTILINE,
-)
+# A line with these signs is code, which may list such names too; one with so many words behind a comma is prose.
+# The names of columns may have as many: "What is your full name please".
+_NO_HEADER = re.compile(r"[(){}=<>:]|, (?:\w+ ){5}")
 _RULE = re.compile(r"[\s|:+=-]+")
 _BESIDE_VALUE = " \t\"'`"
 

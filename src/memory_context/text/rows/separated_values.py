@@ -40,9 +40,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
 # Not a word with a number behind it, which may end a sentence.
 _WORD_WITH_DIGIT = re.compile(r"\s*(?![A-Za-z]+\d+\W*$)[^\s\d]*\d\S*\s*")
-_CODE_ENDS = (";", "{", ":", ")", "(", ",")
-# Sentences with as many commas as this in each line are no chance, but the last cells of a table.
-MANY_CELLS = 5
+_CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def separated_table(text: str) -> TextTable | None:
@@ -182,8 +180,6 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
     if not all(map(str.strip, first[1:])):
         return False
     ends: tuple[str, ...] = _CODE_ENDS
-    if len(first) < MANY_CELLS:
-        ends += (".",)
     if delimiter == "|":
         ends = (";", "{")
     code = 0

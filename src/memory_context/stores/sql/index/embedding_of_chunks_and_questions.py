@@ -62,8 +62,7 @@ class EmbeddingWorker:
         """Return the vector of a query, and the table with the vectors to compare it with.
 
         Raises:
-            EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds; or all
-                stored vectors of the model have another length.
+            EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
             MissingDependencyError: numpy is not installed.
         """
         if not self._breaker.lets_ask:
@@ -80,9 +79,7 @@ class EmbeddingWorker:
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        table = self._table_of(len(numbers))
-        self._database.read(vector_index.check_length, table)
-        return table, numbers
+        return self._table_of(len(numbers)), numbers
 
     def _table_of(self, dimensions: int) -> sa.Table:
         """Return the table for the model's vectors of this length."""

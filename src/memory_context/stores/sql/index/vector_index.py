@@ -13,7 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import EmbedderError, MissingDependencyError, StoreError
+from memory_context.exceptions import MissingDependencyError, StoreError
 from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import hash_partitioned_tables
@@ -181,24 +181,6 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
         sa.table(setting.removeprefix(SETTING), memory_id, user_id)
         for setting in connection.scalars(noted)
     ]
-
-
-def check_length(connection: sa.Connection, table: sa.Table) -> None:
-    """Check that a query's vector, which *table* would hold, is not of another length than all vectors of its model.
-
-    Raises:
-        EmbedderError: It is, so that nothing could be found.
-    """
-    if sa.inspect(connection).has_table(table.name):
-        return
-    model = table.name.rpartition("_")[0]
-    for other in tables(connection):
-        other_model, _, length = other.name.rpartition("_")
-        if other_model == model:
-            raise EmbedderError(
-                f"the query's vector has {table.info['dimensions']} numbers, those stored of this model have {length}: "
-                "another model has another embedding_model=, and reindex() makes its vectors"
-            )
 
 
 def missing(
