@@ -283,24 +283,31 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     if text[begin] != "{" or own < 0 or all(map(_is_short, members)):
         return None
     parts = [_part_of_member(member, place) for member in members]
-    left = LONG_RECORD
-    shown = {own}
-    for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
-        left -= parts[index][1] - parts[index][0]
-        if left > 0:
-            shown.add(index)
+    shown = _nearest(parts, own)
     spans = list[Span]()
-    for index in sorted(shown):
+    for index in shown:
         start, stop = parts[index]
         # What follows a member that is shown to its end is shown with it.
         if spans and spans[-1][1] == members[index - 1][1]:
             start, _ = spans.pop()
         spans.append((start, stop))
-    number = bisect_right(spans, (parts[own][0], limit)) - 1
     heads = _heads_of_objects(text, opened[:-1], begin)
-    if 0 not in shown:
+    if shown[0] > 0:
         heads.append((begin, _end_of_head(text, begin, spans[0][0])))
+    number = bisect_right(spans, (parts[own][0], limit)) - 1
     return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :])
+
+
+def _nearest(parts: Sequence[Span], own: int) -> list[int]:
+    """Return the indexes of the parts nearest to one of them, with it, in order: as many as have room in a record."""
+    shown = {own}
+    left = LONG_RECORD
+    for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
+        start, stop = parts[index]
+        left -= stop - start
+        if left > 0:
+            shown.add(index)
+    return sorted(shown)
 
 
 def _is_short(member: Span) -> bool:
@@ -432,14 +439,13 @@ def _short_fields_around(text: str, start: int, stop: int) -> Span:
     field_start = start
     for below, below_end in line_spans(text, stop + 1, len(text)):
         if not _is_of_field_above(text, below, depth):
+            if not _is_field(text, below, depth):
+                break
             field_start = below
-        is_beside_long = is_beside_long or not _is_short((field_start, below_end))
-        is_next = field_start < below or _is_field(text, field_start, depth)
-        if (
-            not is_next
-            or not _is_short((field_start, below_end))
-            or below_end - begin > LONGEST_RECORD
-        ):
+        if not _is_short((field_start, below_end)):
+            is_beside_long = True
+            break
+        if below_end - begin > LONGEST_RECORD:
             break
         end = below_end
     return (begin, end) if is_beside_long else (start, stop)
