@@ -681,6 +681,15 @@ def test_of_long_members_the_beginnings_come(indent: int | None) -> None:
     assert len(shown) < 600
 
 
+def test_in_a_long_member_what_is_near_comes() -> None:
+    """Of a place far into a file's content comes what is near it, and the file's name."""
+    files = [{"path": f"plan-{n}.md", "content": f"Crane {n}. " * 700, "size": n} for n in range(3)]
+    text = json.dumps(files).replace("Crane 1. " * 300, "Crane 1. " * 299 + "The hook broke. ", 1)
+    shown = _shown(text, "The hook broke.")
+    assert "plan-1.md" in shown
+    assert len(shown) < 900
+
+
 def test_no_number_is_cut() -> None:
     """Where not all short members have room, none is shown in part: a part of a number is another number."""
     members = {f"size_{n}": 123_472_600 + n for n in range(60)}

@@ -287,8 +287,8 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     spans = list[Span]()
     for index in shown:
         start, stop = parts[index]
-        # What follows a member that is shown to its end is shown with it.
-        if spans and spans[-1][1] == members[index - 1][1]:
+        # A member that is shown from its beginning on follows one that is shown to its end.
+        if spans and spans[-1][1] == members[index - 1][1] and start == members[index][0]:
             start, _ = spans.pop()
         spans.append((start, stop))
     heads = _heads_of_objects(text, opened[:-1], begin)
