@@ -280,7 +280,8 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     if members and members[-1][1] == limit and _is_short(members[-1]):
         members.pop()  # it goes on behind the limit, and a number that is cut off looks like another
     own = bisect_right(members, (place, limit)) - 1
-    if text[begin] != "{" or own < 0 or all(map(_is_short, members)):
+    is_in_member = own >= 0 and place < members[own][1]
+    if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
         return None
     parts = [_part_of_member(member, place) for member in members]
     shown = _nearest(parts, own)
