@@ -593,8 +593,8 @@ def main() -> None:
         folder = Path(name)
         if "records" in wanted:
             measure_records(rows, random.Random(options.seed), options.scale, folder)
-        if "exact" in wanted:
             measure_long_records(rows, random.Random(options.seed), options.scale, folder)
+        if "exact" in wanted:
             measure_exact(rows, random.Random(options.seed), options.scale, folder)
         if "compactions" in wanted:
             measure_compactions(rows, random.Random(options.seed), options.scale, folder)
