@@ -22,9 +22,9 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nul
 from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
 
 # A text with deeper elements is not read, nor one with more parts (the beginnings and ends of elements, and attributes), nor
-# are more cells: they would take more than a second, and 1 MB holds so many only if it was made for that.
+# are more cells: they would take more than two seconds.
 DEEPEST = 20
-MOST_PARTS = 320_000
+MOST_PARTS = 240_000
 MOST_CELLS = 300_000
 # So many names are ids, and those of no table.
 MOST_NAMES = 10_000
