@@ -157,7 +157,7 @@ class TestFolding:
         async with contextlib.aclosing(MemoryContext("ann", store="sqlite://")) as context:
             messages = await fill(
                 context,
-                user("Who painted the greenhouse?"),
+                user("Who painted the greenhouse of our neighbours?"),
                 AssistantMessage(content="I do not know.", source="coder"),
                 user("Who repaired the harbour crane?"),
                 *map(user, more),

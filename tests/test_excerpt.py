@@ -696,6 +696,20 @@ def test_the_sum_of_a_list_is_shown_wherever_it_stands() -> None:
     assert total in shown
 
 
+def test_the_most_telling_lines_come_first() -> None:
+    """Of a list, that is the line with a sum, before others in a form of their own; of a manual page, its headings."""
+    rows = [f"row {n} is done" for n in range(40)]
+    rows[10:10] = ["now the second half begins"]
+    rows[30:30] = ["3 of them were late"]
+    text = "\n".join([*rows, "that was all of it"])
+    assert text.index("3 of them") == telling_lines(text, [(0, len(text))])[0]
+    said = "     Words of some kind stand here, in lines that are all unlike: {}.\n"
+    sections = [f"{name}\n{said.format(name * 2) * 9}" for name in ("NAME", "USAGE", "AUTHOR")]
+    page = "\n".join(sections)
+    places = telling_lines(page, [(0, len(page))])
+    assert {page.index(f"{name}\n") for name in ("NAME", "USAGE", "AUTHOR")} <= set(places)
+
+
 def test_headings_above_indented_text_are_shown() -> None:
     """Those of a manual page, each with what stands below it, so that a section can be read by its line."""
     prose = (

@@ -697,3 +697,6 @@ def test_no_number_is_cut() -> None:
     for n in range(0, 60, 7):
         shown = _shown(text, f"size_{n}")
         assert set(re.findall(r"\d{3,}", shown)) <= set(map(str, members.values()))
+    for length in range(7_960, 8_000):
+        shown = _shown(json.dumps({"name": "tide", "body": "w" * length, "size": 123_472}), "tide")
+        assert set(re.findall(r"\d{3,}", shown)) <= {"123472"}

@@ -85,6 +85,13 @@ def test_kept_statements_take_no_other_values(store_url: str) -> None:
                 store.query(ANN, {name: {"$eq": value}})
 
 
+def test_memories_are_replaced_from_an_iterator() -> None:
+    """What can be read only once is stored as a list is."""
+    with SQLAlchemyStore("sqlite://") as store:
+        store.replace_all(ANN, cast("list[MemoryItem]", iter([memory("tea", memory_key="drink")])))
+        assert 1 == store.count(ANN)
+
+
 def test_deletions_and_memories_are_restored_in_their_order() -> None:
     """A memory that was deleted later stays deleted, wherever in a batch its deletion stands; the same twice is one."""
     item = memory("hello")
