@@ -23,6 +23,11 @@ def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
 
 
+def _listed(wanted: str) -> Check:
+    """Return the check for what yields values one by one; a text yields letters, and bytes yield numbers."""
+    return _a(wanted, Iterable, but=(str, *_BYTES))
+
+
 def _having(method: str, wanted: str) -> Check:
     """Return the check for an object with a *method*; a class has no such method of its own to call."""
     return lambda value: hasattr(value, method) and not isinstance(value, type), wanted
@@ -71,13 +76,13 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "scope": _a("a Scope", Scope),
     "item": _a("a MemoryItem", MemoryItem),
     "record": _a("a MemoryItem or a Deletion", MemoryItem, Deletion),
-    "records": _a("a list of records", Iterable, but=(str, *_BYTES)),
-    "items": _a("a list of MemoryItems", Iterable, but=(str, *_BYTES)),
+    "records": _listed("a list of records"),
+    "items": _listed("a list of MemoryItems"),
     "replaces": _a("a MemoryItem, or None", MemoryItem, NoneType),
-    "ends": _a("a list of pairs of a MemoryItem and a datetime", Iterable, but=(str, *_BYTES)),
+    "ends": _listed("a list of pairs of a MemoryItem and a datetime"),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
     "key": _TEXT,
-    "keys": _a("a list of keys", Iterable, but=(str, *_BYTES)),
+    "keys": _listed("a list of keys"),
     "query": _TEXT,
     "sql": _TEXT,
     "text": _TEXT,
@@ -114,11 +119,9 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "on_hit": _FUNCTION_OR_NONE,
     "clock": (callable, "a function that returns the time"),
     "key_source": _with("randrange", "a source of random numbers, such as random.Random(1)"),
-    "without": _a("a list of kinds, such as ['jwt']", Iterable, but=(str, *_BYTES)),
-    "rules": _a(
-        'a list of rules, such as [RetentionRule.parse("note=30d")]', Iterable, but=(str, *_BYTES)
-    ),
-    "turns": _a("a list of turns", Iterable, but=(str, *_BYTES)),
+    "without": _listed("a list of kinds, such as ['jwt']"),
+    "rules": _listed('a list of rules, such as [RetentionRule.parse("note=30d")]'),
+    "turns": _listed("a list of turns"),
     "context": _having("shown_messages", "a MemoryContext"),
     "verbs": _a("a mapping from verbs to memories", Mapping, NoneType),
     "ttl": _a("a dict, such as {'default_ttl': 60}", Mapping, NoneType),

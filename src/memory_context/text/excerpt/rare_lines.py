@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from memory_context.text.lines import line_spans
+from memory_context.text.lines import line_spans, line_start
 from memory_context.text.ranges import Span
 
 LEAST_LINES = 20
@@ -19,8 +19,6 @@ LEAST_LISTED = 0.6
 MOST_RARE = 0.25
 # So many words at the beginning of a line say what it is a line of.
 BEGINNING = 2
-# So many characters above a line are looked at, to see whether the line above is blank.
-LONGEST_BLANK = 80
 # No more than this share of the words of a sum are numbers or names.
 MOST_NUMBERS = 0.6
 _WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
@@ -119,13 +117,13 @@ def _headings(text: str, lines: _WordedLines) -> _WordedLines:
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
         return []
     worded = (line for line in outermost if "0" not in line.form)
-    return [line for line in worded if not _line_above(text, line.place - least).strip()]
+    return [line for line in worded if _is_below_blank(text, line.place - least)]
 
 
-def _line_above(text: str, start: int) -> str:
-    """Return the line above the one that begins at `start`; of a long one the end."""
-    near = text[max(0, start - LONGEST_BLANK) : max(0, start - 1)]
-    return near.rpartition("\n")[2]
+def _is_below_blank(text: str, start: int) -> bool:
+    """Return whether the line above the one that begins at `start` is blank, or there is none."""
+    above = line_start(text, max(0, start - 1))
+    return not text[above:start].strip()
 
 
 def from_both_ends(places: Sequence[int]) -> list[int]:
