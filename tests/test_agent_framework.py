@@ -36,7 +36,10 @@ from memory_context import (
 )
 from memory_context.agent_framework import MemoryContextProvider, file_tools, memory_tools
 from memory_context.agent_framework.context_provider import OWNER
-from memory_context.agent_framework.run_middleware import FoldingMiddleware, PromptMiddleware
+from memory_context.agent_framework.model_and_tool_middleware import (
+    FoldingMiddleware,
+    PromptMiddleware,
+)
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG

@@ -29,7 +29,7 @@ from memory_context.cli import run
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.demo.printed_conversation_and_tokens import Meter
-from memory_context.display.terminal import plain
+from memory_context.display.safe_terminal_output import plain
 from memory_context.stores.sql.migrate import HEAD
 from messages import LOG
 

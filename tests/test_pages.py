@@ -12,7 +12,7 @@ from examples import examples
 from for_each import for_each
 from memory_context.exceptions import InvalidLinesError
 from memory_context.model.selection import Cost
-from memory_context.text.read.line_ranges import LineSpan, parse_lines, span_of_lines
+from memory_context.text.read.lines_by_number import LineSpan, parse_lines, span_of_lines
 from memory_context.text.read.paging import next_page
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 

@@ -35,7 +35,7 @@ from memory_context import (
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
 from memory_context.model.item import MemoryItem
 from memory_context.ui import Looked, application, memories_notes_and_sql
-from memory_context.ui.visit_and_page_parts import Visit
+from memory_context.ui.links_forms_and_tables import Visit
 from messages import LOG, call, results, user
 
 TOKEN = "a-token-for-tests-only"

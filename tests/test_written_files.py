@@ -17,7 +17,7 @@ from memory_context import MemoryManager
 from memory_context.exceptions import StoreError
 from memory_context.memory.backup_files import backup_database
 from memory_context.memory.copy_export_import import export_memories
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 from memory_context.stores import SQLAlchemyStore
 
 Write = Callable[[SQLAlchemyStore, Path], object]

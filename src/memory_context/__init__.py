@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from memory_context.mcp import mcp_server
     from memory_context.memory.assembler import ContextAssembler
     from memory_context.memory.chat_history import ConversationMemory
-    from memory_context.memory.manager import MemoryManager
-    from memory_context.memory.package_text_and_what_was_used import ContextPackage
-    from memory_context.memory.scoped_memory import ScopedMemory
-    from memory_context.memory.summarizer_calls_within_limits import (
+    from memory_context.memory.descriptions_by_a_summarizer import (
         Summaries,
         Summarizer,
         SummaryLimits,
     )
+    from memory_context.memory.manager import MemoryManager
+    from memory_context.memory.package_text_and_what_was_used import ContextPackage
+    from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.usage_gauges import Observed, observe
     from memory_context.model.auditor_and_its_entries import AuditEntry, AuditTrail
     from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
@@ -214,9 +214,9 @@ _HOMES = {
     "SQLMemory": "autogen",
     "Scope": "model.scope",
     "ScopedMemory": "memory.scoped_memory",
-    "Summaries": "memory.summarizer_calls_within_limits",
-    "Summarizer": "memory.summarizer_calls_within_limits",
-    "SummaryLimits": "memory.summarizer_calls_within_limits",
+    "Summaries": "memory.descriptions_by_a_summarizer",
+    "Summarizer": "memory.descriptions_by_a_summarizer",
+    "SummaryLimits": "memory.descriptions_by_a_summarizer",
     "Selection": "model.selection",
     "TierPolicy": "model.tiers_and_limits",
     "TokenCounter": "text.tokens.counter",

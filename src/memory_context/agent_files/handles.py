@@ -21,7 +21,7 @@ from typing import TypeAlias
 from memory_context.agent_files.filenames import DEEPEST, OWN_PREFIX
 from memory_context.exceptions import FileOperationError, InvalidPathError
 from memory_context.runtime.file_locks import lock
-from memory_context.runtime.files_replaced_when_complete import replace_in
+from memory_context.runtime.files_replaced_safely import replace_in
 
 if sys.platform != "win32":
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW

@@ -18,7 +18,7 @@ from memory_context.agent_files.filenames import (
 )
 from memory_context.agent_files.handles import FileEntry as FileEntry
 from memory_context.agent_files.handles import Parts
-from memory_context.agent_files.line_edits import inserted, numbered, replaced_once
+from memory_context.agent_files.text_edits import inserted, numbered, replaced_once
 from memory_context.exceptions import (
     AgentMemoryError,
     AgentMemoryFileNotFoundError,

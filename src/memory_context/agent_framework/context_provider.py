@@ -15,7 +15,7 @@ from agent_framework import (
 )
 
 from memory_context.agent_framework.messages import copied
-from memory_context.agent_framework.run_middleware import (
+from memory_context.agent_framework.model_and_tool_middleware import (
     FoldingMiddleware,
     PromptMiddleware,
     RunningAgent,

@@ -19,7 +19,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
-from memory_context.memory.summarizer_calls_within_limits import Summaries, SummaryLimits
+from memory_context.memory.descriptions_by_a_summarizer import Summaries, SummaryLimits
 from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TierPolicy
 

@@ -111,7 +111,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _print_error(error: Exception) -> None:
-    from memory_context.display.terminal import harmless
+    from memory_context.display.safe_terminal_output import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
     # Some versions of typer pass pydantic's prefix on: Invalid value for '--mode': Value error, 'x' is not one of …

@@ -21,7 +21,7 @@ def ask_before_deleting(question: str, *, yes: bool) -> None:
     # A script must not hang on a question, nor take its next line for the answer.
     if not sys.stdin.isatty():
         raise InvalidArgumentError(f"{question} Without a terminal, give --yes to confirm")
-    from memory_context.display.terminal import harmless
+    from memory_context.display.safe_terminal_output import harmless
 
     if not typer.confirm(harmless(question), err=True):
         raise typer.Abort

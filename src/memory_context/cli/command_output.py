@@ -58,7 +58,7 @@ def check_one_form(**forms: bool) -> None:
 
 def _cell(value: object) -> object:
     """Return a value as a cell of CSV: None is empty, times are as in JSON, texts without control characters."""
-    from memory_context.display.terminal import harmless
+    from memory_context.display.safe_terminal_output import harmless
 
     if value is None or isinstance(value, int | float):
         return value
@@ -75,7 +75,7 @@ def _json_value(value: object) -> str:
 
 def screen() -> Console:
     """Return a console on standard output; in a pipe, lines may be very long, unless COLUMNS sets a width."""
-    from memory_context.display.terminal import make_console
+    from memory_context.display.safe_terminal_output import make_console
 
     console = make_console()
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
@@ -87,7 +87,7 @@ def print_paged(*parts: RenderableType) -> None:
     """Print for people, through a pager if it is taller than the screen. Control characters in texts are replaced."""
     from rich.console import Group
 
-    from memory_context.display.terminal import unbroken
+    from memory_context.display.safe_terminal_output import unbroken
 
     console = screen()
     shown = [unbroken(part) if isinstance(part, str) else part for part in parts]
@@ -113,7 +113,7 @@ def print_long_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Write a line to standard error: a remark that is not part of the answer."""
-    from memory_context.display.terminal import harmless
+    from memory_context.display.safe_terminal_output import harmless
 
     typer.echo(harmless(text), err=True)
 
@@ -128,7 +128,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
     """
     from rich.cells import cell_len
 
-    from memory_context.display.terminal import harmless
+    from memory_context.display.safe_terminal_output import harmless
 
     def on_one_line(cell: str) -> str:
         return harmless(" ".join(cell.splitlines()))
@@ -175,7 +175,7 @@ def _paragraphs(
     from rich.padding import Padding
     from rich.text import Text
 
-    from memory_context.display.terminal import unbroken
+    from memory_context.display.safe_terminal_output import unbroken
 
     parts = list[RenderableType]()
     for first, *others in rows:

@@ -321,7 +321,7 @@ def _record(item: "MemoryItem") -> dict[str, object]:
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Draw a hit for people: key and summary, where and why it was found, and the passage."""
     from memory_context.display.drawn_memories import found_by, passage_lines
-    from memory_context.display.terminal import plain, unbroken
+    from memory_context.display.safe_terminal_output import plain, unbroken
     from memory_context.text.describe.description import counted
 
     match = hit.match
@@ -340,7 +340,7 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
 def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
     """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
-    from memory_context.display.terminal import facts
+    from memory_context.display.safe_terminal_output import facts
     from memory_context.model.item import is_secret
 
     metadata = None if is_secret(item) else item.content_metadata
@@ -361,8 +361,8 @@ def _print_content(
     Raises:
         InvalidArgumentError: The file cannot be written.
     """
-    from memory_context.display.terminal import harmless
-    from memory_context.runtime.files_replaced_when_complete import draft_of
+    from memory_context.display.safe_terminal_output import harmless
+    from memory_context.runtime.files_replaced_safely import draft_of
 
     content = item.data
     if page and not is_whole:

@@ -25,7 +25,7 @@ def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
         label: The word for the work, before the bar.
         left_behind: The sentence that says, after Ctrl-C, what state things are in.
     """
-    from memory_context.display.terminal import progress_bar
+    from memory_context.display.safe_terminal_output import progress_bar
 
     bar = progress_bar()
     task = bar.add_task(label, total=None)

@@ -45,7 +45,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
     from rich.text import Text
 
-    from memory_context.display.terminal import plain
+    from memory_context.display.safe_terminal_output import plain
     from memory_context.memory.doctor_checks_and_advice import examined
 
     console = screen()

@@ -72,7 +72,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     """Show how much is stored, by user, type and tier."""
     from rich.filesize import decimal
 
-    from memory_context.display.terminal import facts
+    from memory_context.display.safe_terminal_output import facts
     from memory_context.memory.gc_by_retention_rules import count_expired
     from memory_context.stores.protocol import keeper_of
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog

@@ -23,9 +23,9 @@ from memory_context.conversation.recording_to_call_log import (
     stats_of_thread,
 )
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.memory.descriptions_by_a_summarizer import as_summaries
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.summarizer_calls_within_limits import as_summaries
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime

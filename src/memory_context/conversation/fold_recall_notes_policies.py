@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from memory_context.conversation.answer_from_parts_of_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
-from memory_context.memory.summarizer_calls_within_limits import Summaries, Summarizer
+from memory_context.memory.descriptions_by_a_summarizer import Summaries, Summarizer
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with

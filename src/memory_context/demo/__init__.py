@@ -14,7 +14,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.demo.agent import DemoAgent, Setting
 from memory_context.demo.machine_tools import MachineTools
 from memory_context.demo.printed_conversation_and_tokens import Meter
-from memory_context.display.terminal import command, make_console
+from memory_context.display.safe_terminal_output import command, make_console
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,

@@ -11,7 +11,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
 from memory_context.conversation.recording_to_call_log import Decisions
-from memory_context.display import terminal
+from memory_context.display.safe_terminal_output import entry, plain, quoted, table
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
 from memory_context.replay.prices import tokens_of_messages
@@ -69,7 +69,7 @@ class Meter:
                 self._show_result(message)
             elif message.is_ours:
                 heading = f"{self._counter.count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
-                self._show("recalled", heading, terminal.quoted(message.text), style="bold magenta")
+                self._show("recalled", heading, quoted(message.text), style="bold magenta")
         self._shown = len(messages)
         # A call that follows on answers of memory tools alone is one that folding has caused.
         unfolded = 0
@@ -84,7 +84,7 @@ class Meter:
         """Show the model's answer, or the tools that it calls."""
         calls = [f"{call.name}({call.arguments})" for call in message.calls]
         said = "\n".join(calls) or message.text
-        self._show("model", terminal.plain(said), style="bold blue")
+        self._show("model", plain(said), style="bold blue")
         others = tuple(call for call in message.calls if call.name not in MEMORY_TOOLS)
         if others or not message.calls:
             self.unfolded.append(replace(message, calls=others))
@@ -102,7 +102,7 @@ class Meter:
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]
         rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
-        self._console.print(terminal.table(columns, rows))
+        self._console.print(table(columns, rows))
         self._console.print(
             f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
             f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
@@ -116,7 +116,7 @@ class Meter:
         reference, _, preview = result.text.partition("\n")
         parts: list[ConsoleRenderable | str] = [
             f"{result.source}: {tokens:,} tokens",
-            terminal.quoted(result.text),
+            quoted(result.text),
         ]
         if result.source not in MEMORY_TOOLS:
             whole = self._outputs.get(result.source, result.text)
@@ -124,13 +124,13 @@ class Meter:
             if MemoryRef.find_all(reference):
                 parts = [
                     f"{result.source}: folded; a reference and a preview of {tokens:,} tokens stay:",
-                    terminal.plain(reference, "cyan"),
-                    terminal.quoted(preview, PREVIEW_LINES),
+                    plain(reference, "cyan"),
+                    quoted(preview, PREVIEW_LINES),
                 ]
         self._show("tool", *parts, style="bold yellow")
 
     def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
-        self._console.print(terminal.entry(label, *parts, style=style))
+        self._console.print(entry(label, *parts, style=style))
         self._console.print()
 
     def _tokens(self, messages: Sequence[Message], schemas: Sequence[str]) -> int:

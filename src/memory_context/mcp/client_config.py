@@ -22,7 +22,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import Wire, member
 from memory_context.model.json_object import elements_of
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 from memory_context.runtime.home_folder import home_folder
 
 _LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's

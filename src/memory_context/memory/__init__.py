@@ -1,6 +1,6 @@
 """The synchronous API for applications, for one user at a time: every public verb but those of a host.
 
-- `manager`: store, retrieve, search, forget (`MemoryManager`), with `summary_of_a_memory`, `summarizer_calls_within_limits`,
+- `manager`: store, retrieve, search, forget (`MemoryManager`), with `summary_of_a_memory`, `descriptions_by_a_summarizer`,
   `filters_from_keywords` and `urls_for_other_processes` beside it.
 - `scoped_memory`: notes in tiers (`ScopedMemory`), with `open_tiers`.
 - `chat_history`: the turns of chats (`ConversationMemory`).

@@ -42,7 +42,7 @@ from memory_context.model.records_as_json import (
     record_of,
 )
 from memory_context.model.scope import Scope
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 
 VERSION = 1
 GZIP = b"\x1f\x8b"

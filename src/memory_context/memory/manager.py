@@ -22,11 +22,11 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory import urls_for_other_processes
+from memory_context.memory.descriptions_by_a_summarizer import Summaries, Summarizer, as_summaries
 from memory_context.memory.filters_from_keywords import ANY_STATE, as_list, search_filters
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
-from memory_context.memory.summarizer_calls_within_limits import Summaries, Summarizer, as_summaries
 from memory_context.memory.summary_of_a_memory import summary_of
 from memory_context.model.auditor_and_its_entries import Action, Auditor, AuditTrail
 from memory_context.model.call_log_records import (
@@ -74,7 +74,7 @@ from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.describe.description import counted
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.read.line_ranges import parse_lines, span_of_lines
+from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.read.read_by_selection import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter

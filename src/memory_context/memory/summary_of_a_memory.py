@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_context.memory.summarizer_calls_within_limits import Summaries
+from memory_context.memory.descriptions_by_a_summarizer import Summaries
 from memory_context.model.item import SECRET, MemoryItem, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.describe import describe

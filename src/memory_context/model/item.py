@@ -23,7 +23,7 @@ from memory_context.model.media import data_url, described, media_type_of
 from memory_context.model.origin import IMPORT, Origin
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import DETAIL, MAX_NAME
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)

@@ -6,7 +6,7 @@ import base64
 import re
 from typing import Final, NamedTuple
 
-from memory_context.runtime.files_replaced_when_complete import SQLITE_HEADER
+from memory_context.runtime.files_replaced_safely import SQLITE_HEADER
 
 BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256

@@ -13,7 +13,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from memory_context.display.terminal import facts, harmless, make_console, plain, progress_bar
+from memory_context.display.safe_terminal_output import (
+    facts,
+    harmless,
+    make_console,
+    plain,
+    progress_bar,
+)
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
 from memory_context.replay.explained_run import (
@@ -32,7 +38,7 @@ from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.replay.verdict_and_json import Summary, verdict
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 
 PIPED_WIDTH = 110
 # How many runs an error names at most.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from memory_context.display.terminal import facts, plain, quoted
+from memory_context.display.safe_terminal_output import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import referenced_keys

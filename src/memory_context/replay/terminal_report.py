@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from memory_context.display.terminal import table
+from memory_context.display.safe_terminal_output import table
 from memory_context.replay.comparison import Result
 
 COLUMNS = (

@@ -14,7 +14,7 @@ from autogen_core.models import (
 )
 
 from memory_context.autogen.messages import neutral_of
-from memory_context.testing.rules_of_calls import call_errors
+from memory_context.testing.calls_paired_with_results import call_errors
 
 _SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI accepts as a message's name
 _EXACT = (SystemMessage, UserMessage, AssistantMessage, FunctionExecutionResultMessage)

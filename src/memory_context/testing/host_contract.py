@@ -22,6 +22,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import referenced_keys
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
+from memory_context.testing.calls_paired_with_results import call_errors
 from memory_context.testing.faulty_store import Fault, FaultyStore
 from memory_context.testing.generated_turns import (
     GeneratedConversation,
@@ -31,7 +32,6 @@ from memory_context.testing.generated_turns import (
 from memory_context.testing.recorded_turns import recorded_scripts
 from memory_context.testing.reference_host import ReferenceHost
 from memory_context.testing.reproducible_keys import seeded_keys
-from memory_context.testing.rules_of_calls import call_errors
 from memory_context.testing.scripted_turns import ConversationHost, HostStart, ScriptedTurn
 
 OPTION = "--recordings"

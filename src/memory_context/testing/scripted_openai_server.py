@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 
 from memory_context.replay.recording_as_messages import to_messages
-from memory_context.testing.rules_of_calls import call_errors
+from memory_context.testing.calls_paired_with_results import call_errors
 
 Wire: TypeAlias = dict[str, Any]
 

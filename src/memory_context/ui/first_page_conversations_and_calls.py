@@ -20,7 +20,7 @@ from memory_context.model.call_log_records import CallRecord, CallTotals, Decisi
 from memory_context.model.reference import referenced_keys
 from memory_context.model.transcript import Transcript
 from memory_context.stores.sql.listings_and_totals_of_memories import ThreadSummary
-from memory_context.ui.visit_and_page_parts import Visit, listing, remark, when
+from memory_context.ui.links_forms_and_tables import Visit, listing, remark, when
 
 ROWS = 100
 # Charts and timelines read this many of the newest calls and decisions.

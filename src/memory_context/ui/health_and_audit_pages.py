@@ -6,7 +6,7 @@ from itertools import islice
 
 from memory_context.display.escaped_html import Html, joined, tag
 from memory_context.memory.doctor_checks_and_advice import examined
-from memory_context.ui.visit_and_page_parts import Visit, listing, remark, spaced, when
+from memory_context.ui.links_forms_and_tables import Visit, listing, remark, spaced, when
 
 ROWS = 100
 

@@ -25,7 +25,7 @@ from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.text.describe.description import counted
 from memory_context.text.lines import lines_of
-from memory_context.ui.visit_and_page_parts import (
+from memory_context.ui.links_forms_and_tables import (
     Visit,
     button,
     choice,

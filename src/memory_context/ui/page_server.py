@@ -32,7 +32,8 @@ from memory_context.stores import MemoryStore
 from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.ui.first_page_conversations_and_calls import one_call, overview, timeline
 from memory_context.ui.health_and_audit_pages import audit, health
-from memory_context.ui.layout import message, page
+from memory_context.ui.layout_and_navigation import message, page
+from memory_context.ui.links_forms_and_tables import Visit
 from memory_context.ui.memories_notes_and_sql import (
     confirm,
     edit,
@@ -43,7 +44,6 @@ from memory_context.ui.memories_notes_and_sql import (
     one_memory,
     query,
 )
-from memory_context.ui.visit_and_page_parts import Visit
 
 LOOPBACK = "127.0.0.1"
 LARGEST_FORM = 20_000_000

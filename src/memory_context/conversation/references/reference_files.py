@@ -20,7 +20,7 @@ from memory_context.conversation.texts_in_json_and_its_schema import strings_in,
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import TEXT, MemoryItem, encoded
 from memory_context.model.reference import referenced_keys, with_references_as
-from memory_context.runtime.files_replaced_when_complete import replace_in
+from memory_context.runtime.files_replaced_safely import replace_in
 
 # On every common file system, a file's name may have up to 255 bytes with its extension.
 LONGEST_STEM = 200

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.files_replaced_when_complete import replace_in
+from memory_context.runtime.files_replaced_safely import replace_in
 
 SUFFIX = ".json"
 STATE = ".memory-context"

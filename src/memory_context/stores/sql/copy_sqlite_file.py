@@ -10,7 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 from memory_context.stores.protocol import Progress
 from memory_context.stores.sql.prepared_statements import driver_of
 

@@ -20,7 +20,12 @@ from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
 from memory_context.text.describe.markup import describe_markdown, describe_markup
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
-from memory_context.text.describe.sample import Sample, behind_lead, path_in, sample_of
+from memory_context.text.describe.sample_for_describers import (
+    Sample,
+    behind_lead,
+    path_in,
+    sample_of,
+)
 from memory_context.text.describe.source_code import describe_source
 from memory_context.text.describe.tabular import describe_records, describe_table
 from memory_context.text.describe.test_runs import describe_test_run

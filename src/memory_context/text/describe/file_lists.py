@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample, matches_of
+from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample, matches_of
 
 # A line of `ls -l`: the mode, links, owner and size, a date in one of two forms, the name.
 _LONG = re.compile(

@@ -15,7 +15,7 @@ from memory_context.text.describe.description import (
     singular,
     unique_names,
 )
-from memory_context.text.describe.sample import Sample, count_lines_starting
+from memory_context.text.describe.sample_for_describers import Sample, count_lines_starting
 from memory_context.text.python_literals import (
     BEGINNING,
     Literal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.text.describe.description import Description, Kind, counted
-from memory_context.text.describe.sample import Sample, behind_lead
+from memory_context.text.describe.sample_for_describers import Sample, behind_lead
 from memory_context.text.describe.tracebacks import find_traceback
 from memory_context.text.lines import line_start
 from memory_context.text.log_levels import ERROR_MARKS, LEVELS, LONGEST_LINE, WARNING_MARKS

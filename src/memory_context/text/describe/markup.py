@@ -7,7 +7,7 @@ import re
 
 from memory_context.model.one_line import one_line
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample_for_describers import Sample
 
 LONGEST_TITLE = 40
 _PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)

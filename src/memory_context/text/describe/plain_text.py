@@ -7,7 +7,7 @@ import re
 from memory_context.model.media import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
+from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.lines import line_start
 

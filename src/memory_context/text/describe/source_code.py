@@ -11,7 +11,7 @@ from memory_context.text.describe.description import (
     shortened,
     unique_names,
 )
-from memory_context.text.describe.sample import COUNTED_AT_MOST, LONGEST_LINE, Sample
+from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, LONGEST_LINE, Sample
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.rows.command_columns import certain_columns
 from memory_context.text.rows.names_in_first_row import is_number
 from memory_context.text.rows.pair_lines import pair_table

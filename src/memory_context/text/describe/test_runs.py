@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from memory_context.text.describe.description import Description, Kind, unique_names
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
+from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
 
 _COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)=(\d{1,9})")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")

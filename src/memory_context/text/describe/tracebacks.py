@@ -6,7 +6,7 @@ import re
 
 from memory_context.model.one_line import MAX_DESCRIPTION, one_line
 from memory_context.text.describe.description import Description, Kind, shortened
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample_for_describers import Sample
 
 SEARCHED = 200_000
 SHORTEST_MESSAGE = 5

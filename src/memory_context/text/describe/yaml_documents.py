@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 

@@ -33,7 +33,7 @@ from memory_context.text.excerpt.segments_within_budget import (
 )
 from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
-from memory_context.text.read.line_ranges import LineNumbers
+from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
 

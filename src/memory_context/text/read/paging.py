@@ -15,7 +15,7 @@ from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
 from memory_context.text.ranges import Span
-from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
+from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
 
 # Prose has about four characters per token, code fewer. More than twice that is not tried.
 CHARACTERS_TRIED_PER_TOKEN = 8

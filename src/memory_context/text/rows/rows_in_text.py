@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
-from memory_context.text.describe.sample import HEAD, behind_lead
+from memory_context.text.describe.sample_for_describers import HEAD, behind_lead
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of

@@ -17,7 +17,7 @@ from pathlib import Path
 import tiktoken
 
 from memory_context.runtime import events
-from memory_context.runtime.files_replaced_when_complete import draft_of
+from memory_context.runtime.files_replaced_safely import draft_of
 
 DOWNLOAD_SECONDS = 5.0
 

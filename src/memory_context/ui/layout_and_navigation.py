@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_context.display.escaped_html import STYLE as DRAWN
 from memory_context.display.escaped_html import Html, tag
 from memory_context.display.html_page import document
-from memory_context.ui.visit_and_page_parts import Visit, button, option
+from memory_context.ui.links_forms_and_tables import Visit, button, option
 
 PAGES = {
     "": "Conversations",
