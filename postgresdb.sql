@@ -166,7 +166,7 @@ CREATE INDEX IF NOT EXISTS ix_agent_memory_passages_lexemes ON agent_memory_pass
 
 ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid();
 
-INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '4') ON CONFLICT DO NOTHING;
+INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '5') ON CONFLICT DO NOTHING;
 
 INSERT INTO memory_context_version (version_num) VALUES ('0009') ON CONFLICT DO NOTHING;
 

@@ -111,6 +111,64 @@ Tests:       1 failed, 6 passed, 7 total
 Snapshots:   0 total
 Time:        1.02 s
 """
+VITEST = """\
+ FAIL  src/cart.test.ts > cart > adds an item
+AssertionError: expected 3 to be 4
+
+ Test Files  1 failed | 2 passed (3)
+      Tests  1 failed | 119 passed (120)
+   Duration  512ms
+"""
+MOCHA = """\
+  cart
+    ✔ is empty at first
+    1) adds an item
+
+  40 passing (1s)
+  2 pending
+  1 failing
+
+  1) cart
+       adds an item:
+     AssertionError: 3 == 4
+"""
+PLAYWRIGHT = """\
+Running 12 tests using 4 workers
+
+  1 failed
+    [chromium] › cart.spec.ts:3:1 › adds an item ──────
+  2 skipped
+  9 passed (5.3s)
+"""
+MAVEN = """\
+[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 0, Time elapsed: 0.04 s <<< FAILURE! -- in shop.CartTest
+[ERROR] Failures:
+[ERROR]   CartTest.addsAnItem:31 expected: <3> but was: <4>
+[ERROR] Tests run: 12, Failures: 1, Errors: 0, Skipped: 2
+[INFO] BUILD FAILURE
+"""
+DOTNET = """\
+  Failed Shop.CartTests.AddsAnItem [12 ms]
+  Error Message:
+   Assert.Equal() Failure
+
+Failed!  - Failed:     1, Passed:    11, Skipped:     0, Total:    12, Duration: 51 ms - Shop.Tests.dll (net8.0)
+"""
+RSPEC = """\
+Finished in 0.01 seconds
+12 examples, 1 failure, 2 pending
+
+Failed examples:
+
+rspec ./spec/cart_spec.rb:12 # Cart adds an item
+"""
+PHPUNIT = """\
+1) CartTest::testAddsAnItem
+Failed asserting that 3 matches expected 4.
+
+FAILURES!
+Tests: 12, Assertions: 30, Failures: 1.
+"""
 CARGO_TEST = """\
 running 3 tests
 test tests::adds ... ok
@@ -435,6 +493,14 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("pytest, no failure", "....\n4 passed in 0.02s\n", {}),
     ("unittest", UNITTEST, {}),
     ("jest", JEST, {}),
+    ("vitest", VITEST, {}),
+    ("mocha", MOCHA, {}),
+    ("Playwright", PLAYWRIGHT, {}),
+    ("Maven", MAVEN, {}),
+    ("dotnet test", DOTNET, {}),
+    ("RSpec", RSPEC, {}),
+    ("PHPUnit", PHPUNIT, {}),
+    ("PHPUnit, no failure", "...\n\nOK (12 tests, 30 assertions)\n", {}),
     ("cargo test", CARGO_TEST, {}),
     ("traceback", TRACEBACK, {}),
     ("traceback behind output", f"loading\nready\n{TRACEBACK}", {}),

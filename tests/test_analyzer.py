@@ -53,6 +53,7 @@ def found_by(text: str, query: str) -> bool:
         ("un caf\u00e9 \u00e0 la STRASSE", "cafe stra\u00dfe"),
         ("\u0939\u093f\u0928\u094d\u0926\u0940", "\u0939\u093f\u0928\u094d\u0926\u0940"),
         ("the 8th of May 2023", "in May 2023"),
+        ("\x1b[32m✓\x1b[39m suite \x1b[2mtook 3 s\x1b[22m", "took"),
     ],
 )
 def test_found(text: str, query: str) -> None:

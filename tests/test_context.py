@@ -339,6 +339,19 @@ class TestRecall:
         assert messages == await context.get_messages()
         assert 1 == context.stats().recalls
 
+    async def test_without_colours(self, context: MemoryContext) -> None:
+        """A line comes back without the colours that a terminal gave it; a line in sight does not come again."""
+        text = "\n".join(
+            f"\x1b[32m✓\x1b[39m test_{n} \x1b[2mtook {n} ms\x1b[22m" for n in range(400)
+        )
+        await fill(context, user("go"), call("run"), results(text))
+
+        *_, recall, _ = await fill(context, user("How long did test_123 take?"))
+        await fill(context, user("And how long did test_1 take?"))
+
+        assert "\n✓ test_123 took 123 ms" in shown(recall)
+        assert 1 == context.stats().recalls
+
     async def test_what_the_answer_has_named(self, context: MemoryContext) -> None:
         """A question with a pronoun gets the line of what the answer before it named."""
         await fill(context, user("go"), call("run"), results(LOG))

@@ -384,6 +384,20 @@ def test_of_a_call_that_was_made_again_the_newest_answer_comes(
     assert _lines(runs[-1], *parts) == _brought(question, _called("deploy", *runs))
 
 
+@for_each("width", range(20))
+def test_a_name_is_not_the_beginning_of_another_one(width: int) -> None:
+    """Wherever a part of the text that is read by itself ends, `test_1` is not what is left there of `test_101`."""
+    text = "\n".join(f"{'-' * width} test_{number} took {number} ms" for number in range(400))
+    assert [f"{'-' * width} test_1 took 1 ms"] == _shown("How long did test_1 take?", text)
+
+
+def test_colours_of_a_terminal_are_between_words() -> None:
+    """`took` is a word of a line in which a colour stands directly before it."""
+    text = "\n".join(f"\x1b[1mjob-{n}\x1b[0m \x1b[2mwaited\x1b[22m" for n in range(90))
+    text += "\n\x1b[1mjob-91\x1b[0m \x1b[2mcollided\x1b[22m"
+    assert [text.splitlines()[-1]] == _shown("Which job collided?", text)
+
+
 def test_a_name_in_many_copies_is_met_in_the_newest() -> None:
     """Each of ten answers has other figures."""
     tables = [

@@ -220,6 +220,23 @@ def test_line_ends_of_windows(pattern: str) -> None:
     assert "2: b failed" in read("a ok\r\nb failed\r\nc ok\r\n", pattern=pattern).text
 
 
+@for_each(
+    "selectors, shown",
+    [
+        ({"contains": "b failed"}, "b failed"),
+        ({"pattern": "^b failed$"}, "b failed"),
+        ({"query": "did b fail?"}, "b failed"),
+        ({"contains": "\x1b[31mfailed"}, "b \x1b[31mfailed\x1b[39m"),
+        ({"pattern": r"\x1b\[31mfailed"}, "b \x1b[31mfailed\x1b[39m"),
+        ({"lines": "2"}, "b \x1b[31mfailed\x1b[39m"),
+    ],
+)
+def test_colours_of_a_terminal(selectors: dict[str, Any], shown: str) -> None:
+    """Lines match by their words, and are shown without colours, unless these are asked for; lines by number are exact."""
+    text = "a \x1b[32mok\x1b[39m\nb \x1b[31mfailed\x1b[39m\nc \x1b[32mok\x1b[39m\n"
+    assert shown in read(text, **selectors).text
+
+
 def test_a_long_line_is_shown_around_its_match() -> None:
     """Of a line of a megabyte comes what stands around the match, with what is missing to both sides."""
     line = "x" * 600_000 + " NEEDLE " + "ß" * 400_000

@@ -81,6 +81,23 @@ def test_a_folded_text_is_its_reference_and_a_preview() -> None:
     assert [LOG] == shelf.texts == [result.item.content]
 
 
+COLOURED = "\n".join(f"\x1b[32m✓\x1b[39m \x1b[2mtest_{n}\x1b[22m ({n} ms)" for n in range(400))
+
+
+def test_a_preview_shows_no_colours() -> None:
+    """A terminal's colours and links cost as many tokens as the words; the stored text keeps them.
+
+    Lines that are shown without them are in sight.
+    """
+    link = "\x1b]8;;https://example.org\x1b\\report\x1b]8;;\x1b\\"
+    result = fold(f"{link}\n{COLOURED}", Shelf().put, LETTERS, threshold=500, preview_tokens=200)
+    assert result
+    assert result.item.content == f"{link}\n{COLOURED}"
+    assert "\x1b" not in result.text
+    assert result.text.partition("\n")[2].startswith("report\n✓ test_0 (0 ms)\n✓ test_1 (1 ms)\n")
+    assert (1, 3) == (result.ranges[0][0], min(3, result.ranges[0][1]))
+
+
 def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
     """Only the last state of a line that is written again and again.
 

@@ -10,8 +10,24 @@ from memory_context.text.ranges import Span
 # What some programs on Windows put before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
 BLANK_LINE = "\n\n"
+# A terminal's control sequences (ECMA-48): colours and movements such as ESC [32m, links and titles such as ESC ]8;;… BEL.
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 # What is done so far, in percent or of how many; not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
+
+
+def without_colours(text: str) -> str:
+    """Return *text* without a terminal's colours, links and movements; it has as many lines."""
+    if "\x1b" not in text:
+        return text
+    return _ESCAPE_SEQUENCE.sub("", text)
+
+
+def blanked_colours(text: str) -> str:
+    """Return *text* with spaces in place of what `without_colours` removes: words stand alone, at the same offsets."""
+    if "\x1b" not in text:
+        return text
+    return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
 
 
 def as_on_terminal(text: str) -> str:

@@ -25,6 +25,7 @@ from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
+from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.searched_candidates import Ranges
@@ -154,7 +155,7 @@ class RecalledText:
         if count(text) > max(tokens_left, count(lines.text)):
             text = excerpt(text, query, tokens_left, count).text
         lines = replace(lines, text=text)
-        shown = quoted(lines.text)
+        shown = quoted(without_colours(lines.text))
         if not shown:
             return "", lines
         if more:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from memory_context.text.lines import without_colours
 from memory_context.text.python_literals import start_of_value
 
 HEAD = 65_536
@@ -18,7 +19,6 @@ _LETTER = re.compile(r"[^\W\d_]")
 _PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
 # A line that introduces what follows: it ends with a colon or dots, or an empty line follows it.
 _LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,7 @@ def sample_of(text: str, path: str) -> Sample:
     """Return the sample of `text`, which was read from `path`."""
     if not text[:HEAD].strip():
         text = text.lstrip()
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    text = text.replace("\r\n", "\n")
+    text = without_colours(text).replace("\r\n", "\n")
     head = text[:HEAD]
     tail = text[-TAIL:]
     lines = list[str]()

@@ -9,11 +9,21 @@ from collections.abc import Iterable
 from memory_context.text.describe.description import Description, Kind, unique_names
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
 
-_COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)=(\d{1,9})")
+# `3 failed`, `failures=1`, or `Failures: 1,`, but not `Tests: 3 failed`.
+_COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)(?:=|: +)(\d{1,9})(?![\d ])")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")
 # The words that runners use for a count, with the words that the description uses.
-_RENAMED = {"error": "errored", "errors": "errored", "failures": "failed"}
-_WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests": "total"}
+_RENAMED = {
+    "error": "errored",
+    "errors": "errored",
+    "failing": "failed",
+    "failure": "failed",
+    "failures": "failed",
+    "passing": "passed",
+    "pending": "skipped",
+}
+_TOTALS = dict.fromkeys(("test", "tests", "run", "examples", "total"), "total")
+_WORDS = dict(zip(_ORDER, _ORDER, strict=True)) | _RENAMED | _TOTALS
 # For each runner: its name; a string that every summary has, which is searched first because that is fast; the pattern of
 # the summary; and the pattern of the line that names a failed test.
 _RUNNERS = (
@@ -22,6 +32,28 @@ _RUNNERS = (
     # `Ran 4 tests in 0.003s`, an empty line, `FAILED (failures=1, errors=1)`
     ("unittest", "Ran ", r"^Ran \d+ tests? in .*\s+(?:OK|FAILED).*", r"^(?:FAIL|ERROR): (\S+)"),
     ("jest", "Tests:", r"^Tests: .*\d total", r"^ *● (.+ › .+)$"),
+    # `     Tests  1 failed | 119 passed (120)`
+    ("vitest", "Test Files ", r"^ *Tests  .*\)$", r"^ *FAIL +(.+)$"),
+    # `  40 passing (1s)`, `  3 failing`
+    ("mocha", " passing (", r"^ +\d+ (?:passing|failing|pending)", r"^ +\d+\) (.+)$"),
+    (
+        "Playwright",
+        " passed (",
+        r"^ +\d+ (?:passed \(.*|failed|skipped)$",
+        r"^ {4}\[\S+\] › (.+?)(?: ─+)?$",
+    ),
+    # `[ERROR] Tests run: 12, Failures: 1, Errors: 0, Skipped: 0`; the line of one class goes on with its time
+    (
+        "Maven",
+        "Tests run:",
+        r"^(?:\[\w+\] *)?Tests run: .*Skipped: \d+$",
+        r"^\[ERROR\] {3}(\w+\.\w+)",
+    ),
+    # `Failed!  - Failed:     1, Passed:    11, Skipped:     0, Total:    12`
+    ("dotnet test", "ed!  - Failed: ", r"^(?:Passed|Failed)!  - .*", r"^ +Failed (\S+)"),
+    ("RSpec", " examples, ", r"^\d+ examples, .*", r"^rspec (\S+)"),
+    # `Tests: 12, Assertions: 30, Failures: 1.`, or `OK (12 tests, 30 assertions)`
+    ("PHPUnit", "ssertions", r"^(?:Tests: \d+, A|OK \(\d+ tests).*", r"^\d+\) (\S+)"),
     ("cargo test", "test result: ", r"^test result: .*", r"^test (\S+) .*\.\.\. FAILED"),
 )
 # The folders of pytest's `tests/unit/test_a.py::test_b`.

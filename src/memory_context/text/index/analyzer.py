@@ -18,10 +18,11 @@ from itertools import chain, pairwise
 
 import Stemmer
 
+from memory_context.text.lines import blanked_colours
 from memory_context.text.words_and_names import ESCAPED, STOP_WORDS, UNSPACED_RUN, unescaped
 
 # Increased with every change of the lexemes: an index of another version is rebuilt.
-VERSION = 4
+VERSION = 5
 # Longer lexemes are cut in the index and in a query alike, so they are still found by their beginning.
 LONGEST = 64
 # A word with more parts, or with shorter ones, is probably base64. Its parts would fill the index and find nothing.
@@ -85,7 +86,8 @@ class Analysis:
 
 
 def analyze(text: str) -> Analysis:
-    """Return the lexemes of `text`; stop words (``the``, ``of``) have none."""
+    """Return the lexemes of `text`; stop words (``the``, ``of``) and a terminal's colours have none."""
+    text = blanked_colours(text)
     words = Counter(COMPOUND.findall(text))
     counts: dict[str, int] = {}
     get = counts.get  # this is the inner loop of indexing

@@ -16,7 +16,7 @@ from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import line_end, line_start
+from memory_context.text.lines import line_end, line_start, without_colours
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
@@ -135,6 +135,9 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     if "\r" not in sought and r"\r" not in sought:
         # Without the carriage returns `failed$` matches at the end of a line, and `.` does not match them.
         text = text.replace("\r\n", "\n")
+    if "\x1b" not in sought and r"\x1b" not in sought:
+        # The words of a line match as they are seen, whatever the colours between them.
+        text = without_colours(text)
     compile_sought = _caseless if selection.pattern is None else _pattern
     wanted = compile_sought(sought)
     matches = list(_touched_lines(text, wanted))

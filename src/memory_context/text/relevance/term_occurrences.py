@@ -388,9 +388,15 @@ class _ChunkWords:
 
 
 def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the words in a part of a text. A run of a script without spaces is a word of its own."""
-    for match in COMPOUND.finditer(text, start, stop):
+    """Yield the spans of the words in a part of a text, those at its ends whole.
+
+    A run of a script without spaces is a word of its own.
+    """
+    for match in COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS):
         begin, compound = match.start(), match.group()
+        # Of a word that is cut off, what is left may be another name: `test_1` of `test_101`.
+        if match.end() <= start or begin >= stop:
+            continue
         for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
             if run:
                 yield begin, begin + len(run)
