@@ -457,6 +457,19 @@ def test_a_statement_keeps_its_function() -> None:
     assert "beta_30 = beta_29 + 1" in shown
 
 
+@for_each("opens", ["{", ":"])
+def test_a_field_keeps_what_opens_its_block(opens: str) -> None:
+    """The id of a resource comes with the line that says whose it is."""
+    resource = "# the virtual machine web-{0} will be changed in place\nresource vm web-{0} {1}"
+    filler = "  size = small, of the kind that all of them have had for a long time, in one region"
+    blocks = [f"{resource.format(n, opens)}\n  id = i-{n:08x}\n{filler}\n" for n in range(60)]
+    shown = excerpt("\n".join(blocks), "", 600, len, ranking=PREVIEW).text
+    owned = re.findall(rf"web-(\d+) {opens}\n  id = i-(\w+)", shown)
+    assert owned
+    assert all(int(owner) == int(number, 16) for owner, number in owned)
+    assert len(owned) == shown.count("id = ")
+
+
 def test_a_preview_shows_names_and_not_prose() -> None:
     """What no model can guess stays in sight: identifiers, paths, addresses."""
     prose = [

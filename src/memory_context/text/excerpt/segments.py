@@ -65,6 +65,8 @@ _DEFINITION = re.compile(
     """,
     re.VERBOSE,
 )
+# How a line ends that opens a block, in YAML, in configurations and in most languages.
+_OPENINGS = ("{", ":")
 # What a diff says of one file begins so.
 _OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -94,8 +96,8 @@ class Segment(NamedTuple):
         start: The offset at which it begins, in characters.
         end: The offset at which it ends.
         container: The index of the container that it is a part of; 0 for the text itself.
-        parent: The index of the earlier segment that says what this one belongs to: a table's header, a definition's
-            first line.
+        parent: The index of the earlier segment that says what this one belongs to: a table's header, or the first
+            line of a block.
         members: How many members of its container it holds.
     """
 
@@ -357,7 +359,7 @@ def _split_text(
         for begin, stop in _packed(text, start, end):
             parent = header
             if header is None:
-                parent = _enter_scope(text, begin, scopes, len(segments))
+                parent = _enter_scope(text, begin, stop, scopes, len(segments))
             segments.append(Segment(begin, stop, container, parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
@@ -373,21 +375,22 @@ def _split_text(
         add_lines(start, end, header)
 
 
-def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int | None:
-    """Return the segment of the definition that the segment at `begin` is in, or None; update the open definitions.
+def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: int) -> int | None:
+    """Return the segment of the block that ``text[begin:stop]`` is in, or None; update the open blocks.
 
     Args:
         text: The text.
         begin: Where the segment begins.
-        scopes: The indentation and the segment of each open definition, outermost first. They are changed: definitions
-            that end here are removed, and one that begins here is added.
+        stop: Where it ends.
+        scopes: The indentation and the segment of each open block, outermost first. They are changed: blocks that end
+            here are removed, and one that begins here is added.
         index: The index that the segment will have.
     """
     is_blank = text[begin : begin + 1] in ("", "\n")
     if is_blank:
         return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
-    # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
+    # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
     if text.startswith(_OF_A_FILE, begin):
@@ -396,9 +399,16 @@ def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int |
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     parent = scopes[-1][1] if scopes else None
-    if _DEFINITION.match(text, begin, begin + LONG_LINE):
+    if _opens_block(text, begin, stop):
         scopes.append((depth, index))
     return parent
+
+
+def _opens_block(text: str, begin: int, stop: int) -> bool:
+    """Return whether what is indented below a segment belongs to it: it is a definition, or ends as a block opens."""
+    if _DEFINITION.match(text, begin, begin + LONG_LINE):
+        return True
+    return text[begin:stop].rstrip().endswith(_OPENINGS)
 
 
 def _indentation(text: str, begin: int) -> int:
