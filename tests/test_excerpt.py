@@ -460,7 +460,7 @@ def test_a_statement_keeps_its_function() -> None:
 @for_each("opens", ["{", ":"])
 def test_a_field_keeps_what_opens_its_block(opens: str) -> None:
     """The id of a resource comes with the line that says whose it is."""
-    resource = "# the virtual machine web-{0} will be changed in place\nresource vm web-{0} {1}"
+    resource = "resource of the kind virtual-machine with the name web-{0} {1}"
     filler = "  size = small, of the kind that all of them have had for a long time, in one region"
     blocks = [f"{resource.format(n, opens)}\n  id = i-{n:08x}\n{filler}\n" for n in range(60)]
     shown = excerpt("\n".join(blocks), "", 600, len, ranking=PREVIEW).text
