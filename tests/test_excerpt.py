@@ -460,14 +460,16 @@ def test_a_statement_keeps_its_function() -> None:
 @for_each("opens", ["{", ":"])
 def test_a_field_keeps_what_opens_its_block(opens: str) -> None:
     """The id of a resource comes with the line that says whose it is."""
-    resource = "resource of the kind virtual-machine with the name web-{0} {1}"
-    filler = "  size = small, of the kind that all of them have had for a long time, in one region"
-    blocks = [f"{resource.format(n, opens)}\n  id = i-{n:08x}\n{filler}\n" for n in range(60)]
-    shown = excerpt("\n".join(blocks), "", 600, len, ranking=PREVIEW).text
-    owned = re.findall(rf"web-(\d+) {opens}\n  id = i-(\w+)", shown)
-    assert owned
-    assert all(int(owner) == int(number, 16) for owner, number in owned)
-    assert len(owned) == shown.count("id = ")
+    blocks = [
+        f"  # vm.web[{n}] will be updated in-place\n  ~ resource vm web {opens}\n"
+        f"        id            = i-{n * 0x9E3779B1 % 2**32:08x}\n"
+        "      ~ instance_type = small -> medium\n        tags          = none\n    }\n"
+        for n in range(36)
+    ]
+    shown = excerpt("\n".join(blocks), "", 400, len, ranking=PREVIEW).text
+    of_web = re.findall(rf"web {opens}\n +id += i-\w{{8}}", shown)
+    assert of_web
+    assert len(of_web) == shown.count("id  ")
 
 
 def test_a_preview_shows_names_and_not_prose() -> None:
