@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.model.media import described, embedded_bytes
-from memory_context.text.describe.description import Description, Kind, counted
+from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
 from memory_context.text.excerpt.rare_lines import rare_lines
@@ -28,6 +28,10 @@ _MESSAGE = re.compile(
     r"^(?P<place>(?:[A-Za-z]:)?[^\n:]{1,200}?[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?(?P<level>error|warning)"
     r"(?:\[\w+\]| [A-Z]+\d+)?: (?!aborting|could not compile)(?P<message>.*)",
     re.MULTILINE,
+)
+# The file of a line, as grep and linters write it: `app/auth.py:88:    return session`.
+_FOUND_IN = re.compile(
+    r"^(?=(?:[A-Za-z]:)?[^\s:]{0,200}?[/\\.])((?:[A-Za-z]:)?[^\s:]{1,300}+):\d+:", re.MULTILINE
 )
 # `Found 12 errors.`, `✖ 12 problems (2 errors, 10 warnings)`, `3 errors`.
 _SUM = re.compile(r"\W*(?:Found )?\d[\d,]* (?:error|problem|failure|issue|warning|offense)s?\b")
@@ -52,8 +56,8 @@ def describe_error(sample: Sample) -> Description | None:
 def describe_plain(sample: Sample) -> Description:
     """Describe any other text by its number of lines and its first line.
 
-    Instead of the first line, it is the one that sums up errors; or a compiler's first error; or, if a few of many lines
-    report a failure, the first of these; or the closing line of a list.
+    Instead of the first line, it is the one that sums up errors; or a compiler's first error; or the files in which grep
+    found the lines; or, if a few of many lines report a failure, the first of these; or the closing line of a list.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
     last_lines = sample.tail.rstrip().rsplit("\n", LINES_OF_SUM)[-LINES_OF_SUM:]
@@ -66,6 +70,10 @@ def describe_plain(sample: Sample) -> Description:
         if len(errors) < len(messages):
             facts += f", {counted(len(messages) - len(errors), 'warning')}"
         return Description(Kind.TEXT, facts, ((errors[0]["place"] or "") + errors[0]["message"],))
+    paths = _FOUND_IN.findall(sample.text[:COUNTED_AT_MOST])
+    if len(paths) >= sample.line_count / 2:
+        facts += f" from {counted(len(set(paths)), 'file')}"
+        return Description(Kind.TEXT, facts, unique_names(paths))
     failures, first = lines_with(sample.text, FAILURE_MARKS)
     if 0 < failures <= FAILING_PART * sample.line_count:
         facts += f", {counted(failures, 'failure')}"
