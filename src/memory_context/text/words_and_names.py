@@ -18,9 +18,9 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
-# more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters. It begins at the
-# first backslash of a run, so that a run is read once.
+# A letter that JSON in ASCII, Python's default, has escaped: `\u00df`; with more backslashes in JSON inside JSON. Not a
+# control character, and not half of a surrogate pair. The match begins at the first backslash of a run, so that each run
+# is read only once.
 ESCAPED = r"\\(?<!\\\\)\\*+u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
 # Markdown and LaTeX escape the underscores of a name.
 _ESCAPED_UNDERSCORE = "\\_"
@@ -65,7 +65,7 @@ def terms(text: str) -> list[str]:
 
 
 def words_in(compound: str) -> list[str]:
-    """Return the words of a run without spaces; of a script that writes no spaces, its pairs of characters."""
+    """Return the words of `compound`, which has no spaces; in scripts written without spaces, each pair of characters."""
     if compound.isascii():
         return [compound]
     words = list[str]()
@@ -99,7 +99,8 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
     The words must be lower-case. One that begins or ends with a number is not in a text where that number goes on:
     order 22 is not order 221.
     """
-    # Of each letter that was escaped: where it ends in the text without escapes, and how much longer the text was so far.
+    # For each escaped letter: where it ends once all are unescaped, and by how many characters the text gets shorter up
+    # to there.
     ends = list[int]()
     longer = [0]
     for match in _ESCAPED.finditer(text):

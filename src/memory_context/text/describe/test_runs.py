@@ -11,7 +11,7 @@ from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, 
 
 _COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)=(\d{1,9})")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")
-# The words that runners use for a count, with the words that the description uses.
+# The description's words for counts that runners name differently.
 _RENAMED = {"error": "errored", "errors": "errored", "failures": "failed"}
 _WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests": "total"}
 # For each runner: its name; a string that every summary has, which is searched first because that is fast; the pattern of
@@ -46,7 +46,7 @@ def describe_test_run(sample: Sample) -> Description | None:
 
 
 def _counts_in(summaries: Iterable[re.Match[str]]) -> Counter[str]:
-    """Return the sums of the counts in all summaries; empty if there are no counts."""
+    """Return the sum of each count over all summaries; empty if there are no counts."""
     counts: Counter[str] = Counter()
     for summary in summaries:
         for number, noun, name, value in _COUNT.findall(summary[0].lower()):

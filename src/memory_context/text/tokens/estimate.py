@@ -20,7 +20,7 @@ import regex
 def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
     """Return o200k_base's pattern with two changes: zeros stay with the letters after them, and runs are bounded.
 
-    The bounds are about the lengths of the longest tokens.
+    The bounds are roughly the lengths of the longest tokens.
     """
     return "|".join(
         (
