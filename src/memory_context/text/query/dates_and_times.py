@@ -88,7 +88,7 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
 
 
 def may_be_later(one: datetime, other: datetime) -> bool:
-    """Return whether *one* may be later than *other*, as their zones differ and one of them has only a name.
+    """Return whether *one* may be later than *other* because their zones differ, and one of them has only a name.
 
     Both are moments with a zone, and *one* is the earlier one if read as UTC.
     """
@@ -119,7 +119,7 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
             text = text[:start] + text[end:]
             name, hours_apart, minutes_apart = zone.groups()
             in_zone = UTC
-            # How far another zone is from UTC its name does not tell: CST is a zone in America and one in China.
+            # The name of another zone does not tell how far it is from UTC: CST is in America and in China.
             if name and name not in _NAMES_OF_UTC:
                 in_zone = timezone(timedelta(0), name)
             hours = int(hours_apart or 0)

@@ -1,6 +1,6 @@
 """Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``.
 
-It also decides whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
+Also decide whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def is_quantity(text: str) -> bool:
 
 
 def is_cast_whole(text: str) -> bool:
-    """Return whether CAST makes of a text the number that it begins with, and that number must be meant."""
+    """Return whether CAST reads a text as the number that it begins with, and no other number can be meant."""
     if _CAST_TAKES.fullmatch(text) is None:
         return False
     if _ISO_DATE.match(text):
@@ -80,9 +80,9 @@ def is_cast_whole(text: str) -> bool:
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     """Return two quantities or dates, the smaller first, that sort the other way round as texts; None if all sort well.
 
-    None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
-    ways, such as dates with the day or the month first, they must sort well in each. Times in zones that differ, and of
-    which one has only a name such as CET, must be so far apart that they sort well in any zone.
+    Return None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
+    ways, such as dates with the day or the month first, they must sort well in each. Two times in different zones, one of
+    them known only by a name such as CET, must be so far apart that they sort well in any zone.
     """
     sample = texts[:SAMPLED]
     readings = _READINGS
@@ -119,7 +119,10 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
 
 
 def quantity(text: str) -> float | None:
-    """Return the value of a quantity, in the base unit; its points and commas are read as they are meant most often."""
+    """Return a quantity in its base unit (see `unit_of`), with points and commas read as they are most often meant.
+
+    Return None for a text that is not a quantity.
+    """
     if _WITH_EXPONENT.fullmatch(text):
         return float(text)
     if not is_quantity(text):
@@ -139,7 +142,10 @@ def quantity(text: str) -> float | None:
 
 
 def unit_of(text: str) -> tuple[str, float] | None:
-    """Return what the unit after a number measures, and its factor: ``time`` in seconds, or ``size`` (4K) in bytes."""
+    """Return what the unit after a number measures, and its factor: ``time`` in seconds, or ``size`` (4K) in bytes.
+
+    Return None without such a unit.
+    """
     unit = _UNIT.match(text)
     if unit is None:
         return None
@@ -168,7 +174,7 @@ _READINGS: tuple[_Reading, ...] = (
 
 
 def instead(name: str) -> str:
-    """Return advice on the SQL that makes numbers, or texts in order, of an expression that gives texts."""
+    """Return advice on turning an expression that gives texts into one of numbers, or of texts that sort in order."""
     return (
         f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
         "or an expression with substr, replace or CASE"
