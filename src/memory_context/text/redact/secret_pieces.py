@@ -37,7 +37,7 @@ def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     longest_first = range(_PIECE, _SHORTEST_PIECE - 1, -1)
     for size in longest_first:
         kinds = _kinds_of_pieces(secrets, size)
-        # Most sizes have none, and the text need not be read for them.
+        # Most sizes have no pieces, and the text need not be read for them.
         if not kinds:
             continue
         for start, piece in _runs(text, size):
