@@ -24,7 +24,8 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
     Only the first 500,000 characters are searched.
     """
     head = text[:CHARACTERS_SEARCHED]
-    lower = head.lower()
+    # The only letter that has more than one character in lower case, with which the offsets would not be those of `head`.
+    lower = head.replace("İ", "i").lower()
     telling = terms(wanted)[:8]
     words = [word for word in telling if len(word) >= SHORTEST_WORD and word in lower]
     if not words:
