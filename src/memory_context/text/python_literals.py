@@ -72,7 +72,7 @@ _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},'"]""", re.DOTALL
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-# The longest beginning of a string that does not end within an escape sequence. It always matches, if only nothing.
+# The longest beginning of a string that does not end within an escape sequence; it may be empty, but always matches.
 _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|x..|[^ux])[^\\]*+)*+", re.DOTALL)
 _VALUE_BELOW = re.compile(r"(?<=\n)[\[{]")
 _OBJECT_START = re.compile(r"\s*(?=\{)")
@@ -206,8 +206,7 @@ def _has_literals_alone(text: str) -> bool:
 
 def unquote(body: str, quote: str) -> str:
     """Return the value of a Python string, given the text between its quotes, which may be cut off."""
-    uncut = _WHOLE_ESCAPES.match(body)
-    body = uncut[0] if uncut else ""
+    body = body[: _WHOLE_ESCAPES.match(body).end()]  # type: ignore[union-attr] # it always matches
     value = _evaluate(f"{quote}{body}{quote}")
     if isinstance(value, str):
         return value
@@ -306,8 +305,7 @@ def _closed(text: str) -> str:
             is_item = waiting[-1:] == ["]"]
             if not is_item and not before.endswith((":", "=")):
                 break  # the string is a key
-            body = _WHOLE_ESCAPES.match(text, start + 1)
-            end = body.end() if body else start + 1
+            end = _WHOLE_ESCAPES.match(text, start + 1).end()  # type: ignore[union-attr] # it always matches
             return text[:end] + mark + "".join(reversed(waiting))
         else:
             continue

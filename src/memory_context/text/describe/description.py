@@ -61,7 +61,7 @@ class Description:
         if self.in_parentheses:
             opening, closing = " (", ")"
         room = MAX_DESCRIPTION - len(facts + opening + closing)
-        names = list(filter(None, map(one_line, self.names)))
+        names = [name for name in map(one_line, self.names) if name]
         shown = facts
         if names and room >= LEAST_ROOM:
             shown = f"{facts}{opening}{one_line(names[0], room)}{closing}"

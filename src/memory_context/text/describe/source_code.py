@@ -84,6 +84,20 @@ def describe_source(sample: Sample) -> Description | None:
         functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
         facts = f"shell script, {counted(sample.line_count, 'line')}"
         return Description(Kind.SOURCE, facts, functions)
+    language = _language_in(sample)
+    if not language:
+        return None
+    text = sample.text[:COUNTED_AT_MOST]
+    definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
+    names = unique_names(match[match.lastindex] for match in definitions if match.lastindex)
+    facts = f"{language} source"
+    if sample.path:
+        facts += f" {shortened(sample.path)}"
+    return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+
+
+def _language_in(sample: Sample) -> str:
+    """Return the language of the code in a sample, also below documentation or comments; empty if it is not code."""
     languages = [*_SIGNS]
     if not _OF_PHP.search(sample.head):
         languages.remove("PHP")
@@ -100,15 +114,7 @@ def describe_source(sample: Sample) -> Description | None:
         if not any(_FENCE in line for line in code):
             # Python, the first language, has no such comments.
             language = _language_of(code, languages[1:])
-    if not language:
-        return None
-    text = sample.text[:COUNTED_AT_MOST]
-    definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
-    names = unique_names(match[match.lastindex] for match in definitions if match.lastindex)
-    facts = f"{language} source"
-    if sample.path:
-        facts += f" {shortened(sample.path)}"
-    return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+    return language
 
 
 def _without_comments(text: str) -> list[str]:

@@ -42,7 +42,9 @@ def describe_table(sample: Sample) -> Description | None:
 def _named_table(text: str) -> TextTable | None:
     """Return the table in the first lines of a text that has a rule above or below its header, unless this is all numbers."""
     table = ruled_table(text)
-    return None if table and all(map(is_number, table.columns)) else table
+    if table and all(map(is_number, table.columns)):
+        return None
+    return table
 
 
 def _described(

@@ -49,7 +49,8 @@ def find_traceback(sample: Sample) -> Description | None:
     if start >= 0:
         # In Python the frames are above the error, the innermost one last.
         frames = list(_TRACE_FRAME.finditer(text, start))[::-1]
-        error = _PYTHON_ERROR.search(text, frames[0].end() if frames else start)
+        below = frames[0].end() if frames else start
+        error = _PYTHON_ERROR.search(text, below)
     elif any(mark in text for mark in _MARKS):
         errors = list(_OTHER_ERROR.finditer(text))
         all_frames = list(_TRACE_FRAME.finditer(text))

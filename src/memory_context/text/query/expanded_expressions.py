@@ -190,7 +190,8 @@ class ExpandedExpressions:
                 if index == len(united):
                     name_of_output = given.get(index, name).lower()
                     united.append((name_of_output, []))
-                united[index][1].extend(alternatives)
+                _, of_all_parts = united[index]
+                of_all_parts.extend(alternatives)
         return united
 
     def _outputs(self, select: exp.Select) -> _Outputs:

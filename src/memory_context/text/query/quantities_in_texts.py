@@ -107,11 +107,14 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str] | None:
-    read = [(value, text) for text in ordered if (value := reading(text)) is not None]
+    values = map(reading, ordered)
+    read = [(value, text) for value, text in zip(values, ordered, strict=True) if value is not None]
     for (before, first), (after, second) in pairwise(read):
         if before > after:
             return second, first
-    in_zones = [one for one in read if isinstance(one[0], datetime) and one[0].tzname()]
+    in_zones = [
+        (value, text) for value, text in read if isinstance(value, datetime) and value.tzname()
+    ]
     for (before, first), (after, second) in pairwise(in_zones):
         if may_be_later(before, after):
             return second, first
@@ -127,8 +130,7 @@ def quantity(text: str) -> float | None:
         return float(text)
     if not is_quantity(text):
         return None
-    found = _DIGITS.search(text)
-    sign, digits = found.groups() if found else ("", "0")
+    sign, digits = _DIGITS.findall(text)[0]
     digits = digits.rstrip(".,")
     if _BY_THOUSANDS.fullmatch(digits) or digits.count(",") > 1:
         digits = digits.replace(",", "")

@@ -101,4 +101,5 @@ def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: 
         # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
         may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
         is_whole = may_fit and fits(found.render(0, 1), budget, cost)
-    return page_of(found if is_whole else parts, offset, budget, cost)
+    shown = found if is_whole else parts
+    return page_of(shown, offset, budget, cost)

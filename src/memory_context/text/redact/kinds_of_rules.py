@@ -157,8 +157,8 @@ def joint(rules: Iterable[Rule]) -> list[Rule]:
     """Return *rules*, but with one joint rule in place of those whose hints begin with the same literal."""
     groups = dict[object, list[Rule]]()
     for rule in rules:
-        literal = _LITERAL.match(rule.hint)
-        begins: object = literal and literal[0]
+        end = _LITERAL.match(rule.hint).end()  # type: ignore[union-attr] # it always matches
+        begins: object = rule.hint[:end]
         if type(rule).find_all is not Rule.find_all:  # it searches the text in its own way
             begins = rule
         groups.setdefault(begins, []).append(rule)

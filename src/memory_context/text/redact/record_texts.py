@@ -117,7 +117,8 @@ class Redaction:
                 yield name, value
                 continue
             shown = self._without(name, "own") if form.shows_names else name
-            yield shown, self._leaves(value, form if name in form.nested else NO_FORM, name)
+            inner = form if name in form.nested else NO_FORM
+            yield shown, self._leaves(value, inner, name)
 
     def _without_by_name(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
         """Return a value without the secrets that a user's patterns find in ``{name: value}``; a number becomes a text."""

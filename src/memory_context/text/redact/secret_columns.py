@@ -166,8 +166,7 @@ def _cells(text: str, line: Span, sign: str) -> list[Span]:
     start, stop = line
     cells = list[Span]()
     while start <= stop:
-        match = _PARTS[sign].match(text, start, stop)
-        end = match.end() if match else start
+        end = _PARTS[sign].match(text, start, stop).end()  # type: ignore[union-attr] # it always matches
         cells.append((start, end))
         start = end + 1
     return cells

@@ -52,8 +52,9 @@ def _matches(
     seconds_left = max(0.001, deadline - time.monotonic())
     try:
         for match in pattern.finditer(text, timeout=seconds_left, concurrent=True):
-            is_part = "value" in pattern.groupindex and match.start("value") >= 0
-            yield match.span("value" if is_part else 0)
+            has_value = "value" in pattern.groupindex and match.start("value") >= 0
+            group = "value" if has_value else 0
+            yield match.span(group)
     except TimeoutError as error:
         raise RedactionTimeoutError(
             f"the pattern of {kind!r} took too long on {len(text)} characters; give it a literal"
