@@ -34,7 +34,7 @@ _STRING_OR_NAME = re.compile(
     re.DOTALL,
 )
 _NUMBERS = re.compile(r"[\s\d.,:=+\-eEj(){}\[\]]*")
-# A string, or a member of an enumeration, <Status.OPEN: 'open'>, of which the value is enough.
+# A string, or a member of an enumeration, <Status.OPEN: 'open'>, whose value is enough.
 _STRING_OR_MEMBER = re.compile(
     rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
 )

@@ -96,8 +96,8 @@ def is_pair(word: str) -> bool:
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
 
-    The words must be lower-case. One that begins or ends with a number is not in a text where that number goes on:
-    order 22 is not order 221.
+    The words must be lower-case. One that begins or ends with a number is not found where that number continues: order
+    22 is not order 221.
     """
     # For each escaped letter: where it ends once all are unescaped, and by how many characters the text gets shorter up
     # to there.
@@ -124,10 +124,10 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
 
 
 def _without_longer_numbers(text: str, length: int, places: Iterable[int]) -> Iterator[int]:
-    """Yield those of *places* at which no number goes on before or after a word of this *length*."""
+    """Yield those of *places* at which no number continues before or after a word of this *length*."""
     for place in places:
-        goes_on = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
-        if not goes_on:
+        is_longer = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
+        if not is_longer:
             yield place
 
 

@@ -74,6 +74,7 @@ class CheckedCasts:
             )
 
     def _with_calls(self, sql: str) -> str:
+        """Return the statement with calls such as ``CAST(number_to_cast(amount,0) AS REAL)``."""
         insertions = list[tuple[int, str]]()
         # For each open parenthesis: the token before it, itself, and the AS tokens in it.
         open_ = list[list[Token]]()

@@ -105,6 +105,11 @@ def is_read_by_sqlite(text: str) -> bool:
 
 
 def _read(text: str, *, is_month_first: bool) -> datetime | None:
+    """Return what a text in one of `_FORMS`, or a time alone, names; None for other texts.
+
+    Raises:
+        ValueError, OverflowError: There is no such date.
+    """
     time = _TIME.search(text)
     since_midnight = timedelta()
     in_zone = _NO_ZONE

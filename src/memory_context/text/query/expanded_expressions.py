@@ -96,7 +96,7 @@ class ExpandedExpressions:
         return self._numbered(term, query)
 
     def made_distinct(self, node: Expr) -> list[Alternatives]:
-        """Expand each expression whose equal values *node* makes one: of GROUP BY, DISTINCT, EXCEPT and the like."""
+        """Expand each expression whose equal values *node* merges, as GROUP BY, DISTINCT and EXCEPT do."""
         if isinstance(node, exp.Group):
             return [self._numbered(term, node.parent) for term in node.expressions]
         if isinstance(node, exp.Distinct):

@@ -29,7 +29,7 @@ NO_VALUE = (
     "<unknown>",
 )
 # A number as programs write it. Not 007, an id; not +4912345678, a phone number; not 12E4, an article number; and not
-# more than 18 digits, of which SQLite would lose the last.
+# more than 18 digits, whose last ones SQLite would lose.
 _PLAIN = re.compile(
     r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?"
     r"(?:\.(?P<decimals>[0-9]{0,17})(?P<exponent>[eE][-+]?[0-9]{1,2})?|[eE][-+][0-9]{1,2})?"

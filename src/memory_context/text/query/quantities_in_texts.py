@@ -17,7 +17,7 @@ from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_num
 
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
-# or a date, of which CAST reads the year. A minus after the number, a closing parenthesis and the other end of a range do
+# or a date, whose year CAST reads. A minus after the number, a closing parenthesis and the other end of a range do
 # belong to it.
 _CAST_TAKES = re.compile(
     r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"

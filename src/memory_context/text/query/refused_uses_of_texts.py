@@ -324,6 +324,7 @@ class _Uses:
         )
 
     def _given(self, expanded: Expr) -> tuple[bool, list[str]]:
+        """Return the result of `LockedDatabase.given`, which evaluates each expression only once and only if it must."""
         unguarded = of_all_rows(expanded)
         if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
             return True, []

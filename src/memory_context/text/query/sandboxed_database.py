@@ -279,6 +279,7 @@ class LockedDatabase:
         return notation
 
     def _cells(self, name: str, column: str, condition: str) -> list[Any]:
+        """Return the cells of a column in the rows that meet the *condition*, which may end with a LIMIT."""
         self._limit.remaining()
         found = self._database.execute(
             f"SELECT {quoted_name(column)} FROM {quoted_name(name)} WHERE {condition}"  # noqa: S608
@@ -410,6 +411,7 @@ class LockedDatabase:
         return self._limit.is_over or more > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Tell SQLite whether a statement may do *action* (https://sqlite.org/c3ref/c_alter_table.html)."""
         allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
         if action == sqlite3.SQLITE_READ and second:
             allowed = first in self.tables or first in _TABLES_OF_JSON

@@ -79,7 +79,7 @@ def _nothing_found(
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
         node = next(iter(environment.found(shorter, root)), None)
         if node:
-            # The parentheses are for a gist among other values; here it stands in a sentence.
+            # The parentheses are for a gist among other values; here it is part of a sentence.
             there = gist(node.value).removeprefix("(").removesuffix(")")
             reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=there)
             return f"{message} {reached}"

@@ -79,7 +79,7 @@ def check_offset(offset: int, total: int) -> None:
     last = max(total, 1) - 1
     if not 0 <= offset <= last:
         raise InvalidSelectionError(
-            f"offset={offset} lies outside what was selected, which goes from 0 to {last}"
+            f"offset={offset} lies outside what was selected; it must be from 0 to {last}"
         )
 
 

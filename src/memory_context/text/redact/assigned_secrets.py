@@ -141,6 +141,7 @@ class AssignedRule(Rule):
     def _find_value(
         self, text: str, name: regex.Match[str], form: _ValueForm, *, is_bare: bool = False
     ) -> Span | None:
+        """Return the span of a value in this *form* after *name*, if it looks like a secret; otherwise None."""
         beginning, rest = form
         value = beginning.match(text, name.end())
         if value is None:
@@ -160,6 +161,7 @@ class AssignedRule(Rule):
     def _find_in_line(
         self, text: str, name: regex.Match[str], form: regex.Pattern[str]
     ) -> Span | None:
+        """Return the span of a value that may contain anything but blanks and quotes, if it looks like a secret."""
         value = form.match(text, name.end())
         if value is None:
             return None

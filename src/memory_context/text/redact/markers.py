@@ -31,10 +31,10 @@ def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[Secret
         if not joined or span.start >= joined[-1].end:
             joined.append(span)
             continue
-        last = joined[-1]
+        last = joined.pop()
         end = max(last.end, span.end)
         kind = min(last.kind, span.kind, key=ranks.__getitem__)
-        joined[-1] = SecretSpan(last.start, end, kind)
+        joined.append(SecretSpan(last.start, end, kind))
     return joined
 
 
@@ -75,10 +75,7 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
     widened = list[SecretSpan]()
     for span in spans:
         begun = bisect_right(values, span.start, key=itemgetter(0))
-        if begun == 0:
-            widened.append(span)
-            continue
-        start, end = values[begun - 1]
+        start, end = values[begun - 1] if begun else (0, 0)
         if span.end > end:
             widened.append(span)
         elif not widened or widened[-1].end != end:  # otherwise two secrets are in one number

@@ -167,6 +167,7 @@ class Redactor:
         return Redacted(text, dict(counts)), tuple(secrets)
 
     def _spans(self, text: str, rules: Rules, until: float | None) -> list[SecretSpan]:
+        """Return the spans to replace in *text*: none overlaps another or a marker, and JSON stays JSON."""
         found = list[SecretSpan]()
         if rules != "own":
             # One byte for each character, so that offsets are the same in both.

@@ -91,6 +91,7 @@ class ColumnRule(Rule):
         return headers
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
+        """Return the names of secrets in a line; empty if it is no header: too long, code or prose."""
         start, stop = line
         if stop - start > LONGEST_HEADER:
             return []

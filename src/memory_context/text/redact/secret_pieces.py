@@ -72,6 +72,7 @@ def _is_word(text: str, start: int, stop: int) -> bool:
 
 
 def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
+    """Yield the spans of three to five characters at either end of *text* that are the end or beginning of a secret."""
     start = len(text) - len(text.lstrip("… "))
     end = len(text.rstrip("… "))
     for secret in secrets:

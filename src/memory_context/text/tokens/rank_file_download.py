@@ -136,7 +136,7 @@ def _downloaded(file: RankFile) -> bytes | None:
             arrived.append(response.content)
             _keep(file, response.content)
 
-    # The timeout of `requests` is for each packet. If the whole download takes longer, it goes on in its thread.
+    # The timeout of `requests` is for each packet. If the whole download takes longer, it continues in its thread.
     thread = threading.Thread(target=download, name="memory-context-ranks", daemon=True)
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
