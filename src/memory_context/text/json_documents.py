@@ -74,7 +74,7 @@ def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the list or object that `text` is, in JSON or Python's repr (see `parse_literal`); otherwise `NOTHING`."""
+    """Return the list or object that `text` is, in JSON or (up to 1 million characters) Python's repr; else `NOTHING`."""
     if not begins_value(text):
         return NOTHING
     try:

@@ -39,7 +39,7 @@ class Description:
     Attributes:
         kind: The kind of text.
         facts: The kind in words, and its numbers.
-        names: Names of what it holds, most telling first; the last ones may not fit into the line.
+        names: What the text holds, most telling first; the last ones may not fit into the line.
         in_parentheses: Whether the names are put in parentheses, because the facts already have a colon.
         is_cut: Whether the text was cut off.
     """

@@ -40,7 +40,7 @@ def describe_table(sample: Sample) -> Description | None:
 
 
 def _named_table(text: str) -> TextTable | None:
-    """Return the table in the first lines of a text that has a rule above or below its header, unless this is all numbers."""
+    """Return the ruled table in the first lines of a text, unless its header has only numbers; None if there is none."""
     table = ruled_table(text)
     if table and all(map(is_number, table.columns)):
         return None

@@ -28,7 +28,7 @@ LEAST_COUNTS = (1, 2, 3, 5)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of an index's entries, who determines the names of lexemes in the index.
+    """The owner of an index's entries, which determines the names of lexemes in the index.
 
     Attributes:
         number: The prefix of each name, so that a query reads no entries of other users.

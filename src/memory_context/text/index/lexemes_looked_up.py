@@ -12,7 +12,7 @@ MAX_READ = 200_000
 # Lexemes are looked up, rarest first, as long as they are in no more than this many chunks together.
 MAX_HELD = 6_000
 # A lexeme in more than half of the chunks does not distinguish them: in the probabilistic model it would count against a
-# chunk (Robertson and Zaragoza, 3.5). But one in no more than this many chunks is always looked up.
+# chunk (Robertson and Zaragoza, 3.5). But one in no more than this many chunks is kept.
 FEW_CHUNKS = 300
 
 
