@@ -151,6 +151,13 @@ def test_contains_is_caseless_as_unicode_has_it(text: str, wanted: str) -> None:
     assert read(text, contains=wanted).total == wanted.count("\n") + 1
 
 
+def test_similar_lines_below_a_letter_that_is_longer_in_lower_case() -> None:
+    """The lines that an error shows are those with the words, also below letters such as a dotted capital I."""
+    text = "İ" * 30 + "\nalpha beta\ngamma delta\n"
+    with pytest.raises(exceptions.NothingMatchedError, match=r"\n2: alpha beta$"):
+        read(text, contains="alpha betas")
+
+
 def test_context() -> None:
     """Neighbours are marked by a hyphen, windows that touch are one, and a mark stands where lines are left out."""
     text = "a\nhit 1\nb\nc\nhit 2\nd\ne\nf\ng\nhit 3"

@@ -21,10 +21,9 @@ NOTHING = object()
 
 
 def documents(text: str) -> list[Any]:
-    """Return the values of `text`, the outermost first: its value, or the list of its JSON values; then those in it.
+    """Return the value that `text` is, then the values of the texts in it if it is an MCP result; empty if it is no value.
 
-    Several JSON values are JSON lines, or objects in sequence. The values in it are those of the texts of an MCP result.
-    Empty if the text holds no value.
+    JSON lines, or JSON objects in sequence, are a single value: the list of them.
     """
     value = NOTHING if is_json_lines(text) else parse(text)
     if value is NOTHING:
@@ -60,7 +59,7 @@ def records(text: str) -> Iterator[Any]:
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
-    """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
+    """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it; empty for other values."""
     parts = value.get("content") if is_object(value) else value
     if not is_list(parts):
         return []
@@ -75,7 +74,7 @@ def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the list or object that a text is in JSON or in Python's repr (up to 1 MB); otherwise `NOTHING`."""
+    """Return the list or object that `text` is, in JSON or (up to 1 million characters) Python's repr; else `NOTHING`."""
     if not begins_value(text):
         return NOTHING
     try:

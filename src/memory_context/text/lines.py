@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from memory_context.text.ranges import Span
 
-# What some programs on Windows put before a text. It is not part of the first line.
+# Some programs on Windows put this before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
 BLANK_LINE = "\n\n"
 # A terminal's control sequences (ECMA-48): colours and movements such as ESC [32m, links and titles such as ESC ]8;;… BEL.
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
-# What is done so far, in percent or of how many; not a date.
+# How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
 
@@ -31,18 +31,18 @@ def blanked_colours(text: str) -> str:
 
 
 def as_on_terminal(text: str) -> str:
-    """Return *text* without what a terminal would overwrite, as it does in a progress bar; it has as many lines."""
+    """Return *text* without what a terminal would overwrite, as in a progress bar; the number of lines stays the same."""
     if "\r" not in text:
         return text
     if "\n" not in text.strip():
-        # Of old Macs, all lines end with a carriage return. A line feed at the end is that of who printed the text.
+        # On old Macs, each line ends with a carriage return. A line feed at the end was added when the text was printed.
         states = list(filter(str.strip, text.split("\r")))
         if len(list(filter(_PROGRESS.search, states))) < len(states) / 2:
             return text
     shown = list[str]()
     for line in text.split("\n"):
         states = line.rstrip("\r").split("\r")
-        # A single carriage return may stand in a cell of a table.
+        # A single carriage return may be part of a table's cell.
         shown.append(states[-1] if len(states) > 2 else line)
     return "\n".join(shown)
 
@@ -67,12 +67,12 @@ def line_spans(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def line_start(text: str, place: int) -> int:
-    """Return the beginning of the line that the offset `place` is in; for a line's beginning, that is `place` itself."""
+    """Return the offset at which the line that holds the offset `place` begins."""
     return text.rfind("\n", 0, place) + 1
 
 
 def line_end(text: str, place: int) -> int:
-    """Return the end of the line that the offset `place` is in: its line break, or the end of the text."""
+    """Return the offset at which the line that holds the offset `place` ends: its line break, or the end of the text."""
     end = text.find("\n", place)
     if end >= 0:
         return end

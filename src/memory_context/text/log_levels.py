@@ -10,7 +10,7 @@ LEVELS = (
     r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
 )
 # Plain strings, because searching a large text for them is much faster than searching it for a pattern. The short names
-# stand between blanks or brackets: CRITERIA, INTERRUPT and ALERTS are ordinary words.
+# have blanks or brackets around them: CRITERIA, INTERRUPT and ALERTS are ordinary words.
 ERROR_MARKS = (
     *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
     *(" ERR ", " CRIT ", " ALERT ", " EMERG ", " PANIC ", "[crit]", "[alert]", "[emerg]"),
@@ -18,11 +18,11 @@ ERROR_MARKS = (
 )
 WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn", "npm warn")
 _DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
-_FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
+_FAILED_REQUEST = re.compile(r'" 5\d\d ')  # in a web server's log: "GET / HTTP/1.1" 502 157
 
 
 def level_of(line: str) -> str:
-    """Return the level of a line of a log: ``error``, ``warning``, ``debug``; empty for any other."""
+    """Return the level of a line of a log: ``error``, ``warning`` or ``debug``; empty for any other."""
     if any(mark in line for mark in ERROR_MARKS) or _FAILED_REQUEST.search(line):
         return "error"
     if any(mark in line for mark in WARNING_MARKS):

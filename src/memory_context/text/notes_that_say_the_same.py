@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from memory_context.text.words_and_names import names
 
 SHINGLE = 3
-# The least resemblance of two lines that say the same.
+# Two lines that resemble each other at least this much say the same.
 SAME_LINE = 0.8
 # A contraction counts without its "'t": the words of "couldn't" are "couldn" and "t".
 _NEGATIONS = (
@@ -27,7 +27,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Return every three consecutive words; all words of a shorter text as one shingle.
+    """Return every three consecutive words of `text`; all words of a shorter text as one shingle.
 
     Broder, "On the resemblance and containment of documents" (1997).
     """
@@ -37,20 +37,20 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
     """Return every `length` consecutive words, in lower case."""
     words = _WORD.findall(text.lower())
-    # The first run has the first word of each, the second one the second of each, and so on.
+    # The first run takes the first word of each list, the second one the second word, and so on.
     shifted = [words[start:] for start in range(length)]
     return frozenset(zip(*shifted, strict=False))
 
 
 def resemblance(one: AbstractSet[object], other: AbstractSet[object]) -> float:
-    """Return the Jaccard similarity of two sets, 0 to 1: the size of the intersection by the size of the union."""
+    """Return the Jaccard similarity of two sets, 0 to 1: their intersection's size divided by their union's."""
     if not one and not other:
         return 1.0
     return len(one & other) / len(one | other)
 
 
 def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]:
-    """Group the indexes of similar sets: each set joins the first group whose first set it resembles by `least`.
+    """Group the indexes of similar sets: each set joins the first group whose first set it resembles by at least `least`.
 
     Only sets that have an element in common are compared.
     """
@@ -75,8 +75,8 @@ def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]
 def merged(texts: Sequence[str]) -> str:
     """Merge `texts`, which are in order from oldest to newest: the first one, with what the others add to it.
 
-    A line of a later text is left out if a line so far covers it; it replaces the first one that it covers or rewords;
-    otherwise it is appended. One line *covers* another if it has all of its words, names and numbers, and the same
+    A line of a later text is left out if an earlier line covers it. Otherwise it replaces the first line that it covers or
+    rewords, or else is appended. One line *covers* another if it has all of its words, names and numbers, and the same
     negations. It *rewords* another if it has the same names, numbers and negations, and nearly the same words.
     """
     lines = list[_NoteLine]()

@@ -15,11 +15,11 @@ from memory_context.model.json_object import JsonObject
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
-# A value may be so far below the lines that introduce it, such as the headers of an HTTP response.
+# In characters: how far below the lines that introduce it, such as the headers of an HTTP response, a value may begin.
 FARTHEST_VALUE = 4_000
-# It begins in this part of the text, so that most of a text of prose is never taken for what stands above a value.
+# A value that begins in the last quarter of a text is not what the text is about.
 LATEST_START = 0.75
-# So many lines there that begin with a bracket are tried.
+# How many lines that begin with a bracket are tried.
 MOST_OPENINGS = 5
 # A Python string, closed, or open up to the end of the text. The quantifiers are possessive, so that no character is
 # read twice, however many backslashes there are.
@@ -34,14 +34,14 @@ _STRING_OR_NAME = re.compile(
     re.DOTALL,
 )
 _NUMBERS = re.compile(r"[\s\d.,:=+\-eEj(){}\[\]]*")
-# A string, or a member of an enumeration, <Status.OPEN: 'open'>, of which the value is enough.
+# A string, or a member of an enumeration, <Status.OPEN: 'open'>, whose value is enough.
 _STRING_OR_MEMBER = re.compile(
     rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
 )
 # The beginning of a list, a tuple, a dict, or an object: `Order(`.
 _BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
-# The same, behind fields without a list or an object in them: `meta=None content=[`.
-_BEGINNING_BEHIND_FIELDS = re.compile(
+# The same, after fields without a list or an object in them: `meta=None content=[`.
+_BEGINNING_AFTER_FIELDS = re.compile(
     rf"\s*+(?P<fields>(?:[a-z_]\w*+=\w*+\s++)*+(?:[a-z_]\w*+=)?+)(?={_BEGINNING.pattern})"
 )
 # Classes in lower case whose single argument is their value. Other such classes have a capital letter, as Decimal has.
@@ -54,7 +54,7 @@ _TIMES = {
     "datetime.timezone": dt.timezone,
     "zoneinfo.ZoneInfo": ZoneInfo,
 }
-# What parsing and evaluating may raise. An OSError, because the name of a time zone is read as that of a file.
+# What parsing and evaluating may raise; OSError, because a time zone is looked up as a file of that name.
 _NO_LITERAL = (
     ValueError,
     TypeError,
@@ -67,15 +67,13 @@ _NO_LITERAL = (
 )
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = set("\\'\"nrtxuU")
-# Closed strings match as a whole, so that they are skipped; a single quote is one that the text ends before closing.
+# Closed strings match as a whole, so that they are skipped; a quote alone opens a string that is never closed.
 _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},'"]""", re.DOTALL
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-# As much of a string as does not end within an escape sequence; it always matches, perhaps nothing.
+# The longest beginning of a string that does not end within an escape sequence; it may be empty, but always matches.
 _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|x..|[^ux])[^\\]*+)*+", re.DOTALL)
-
-
 _VALUE_BELOW = re.compile(r"(?<=\n)[\[{]")
 _OBJECT_START = re.compile(r"\s*(?=\{)")
 
@@ -106,7 +104,7 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the list or object that the whole `text` is, in JSON or Python's repr; otherwise None.
 
     An object's repr, such as ``Order(id=7, total=Decimal('1.50'))``, becomes a dict of its fields; amounts and times in
-    it become texts. No code is run. JSON above 5 MB and a repr above 1 MB are not read.
+    it become texts. No code is run. JSON of more than 5 million characters, or a repr of more than 1 million, is not read.
     """
     if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return None
@@ -123,12 +121,12 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def find_value(text: str) -> tuple[int, bool] | None:
-    """Return where the list or object begins that `text` looks like, in JSON or Python's repr, and whether it is complete.
+    """Return the offset of the list or object that `text` looks like, in JSON or Python's repr, and whether it is complete.
 
-    It may be cut off, or stand behind other fields, as in the repr of an MCP result. Return None for other texts, and above
-    1 MB. This is a quick check: the text is not parsed.
+    It may be cut off, or follow other fields, as in the repr of an MCP result. Return None for other texts, and for more
+    than 1 million characters. This is a quick check: the text is not parsed.
     """
-    begin = _BEGINNING_BEHIND_FIELDS.match(text)
+    begin = _BEGINNING_AFTER_FIELDS.match(text)
     if not begin or len(text) > REPR_AT_MOST:
         return None
     if not _has_literals_alone(_with_values_of_members(text)):
@@ -141,12 +139,12 @@ def find_value(text: str) -> tuple[int, bool] | None:
 
 
 def start_of_value(text: str) -> int | None:
-    """Return where a value begins that goes on to the end of `text`, below some first lines; None if there is none.
+    """Return the offset of a value that follows some lines and continues to the end of `text`; None if there is none.
 
-    It must be a quarter of the text at least: a last line in brackets says nothing about the prose above it.
+    It must be at least a quarter of the text: a last line in brackets says nothing about the prose above it.
     """
     first_line = text[:FARTHEST_VALUE].partition("\n")[0]
-    # Not a mark in brackets, such as `[notice]`.
+    # The text itself is a value. A mark in brackets, such as `[notice]`, is not.
     if begins_value(text) and _has_literals_alone(first_line):
         return None
     for opening in islice(_VALUE_BELOW.finditer(text, 0, FARTHEST_VALUE), MOST_OPENINGS):
@@ -175,7 +173,7 @@ def read_literal(text: str) -> Literal | None:
 
 
 def objects_in(text: str) -> tuple[list[JsonObject], int]:
-    """Return the JSON objects in sequence with which `text` begins, and where the last of them ends."""
+    """Return the sequence of JSON objects that `text` begins with, and the offset at which the last one ends."""
     decoder = json.JSONDecoder()
     objects = list[JsonObject]()
     end = 0
@@ -189,7 +187,7 @@ def objects_in(text: str) -> tuple[list[JsonObject], int]:
 
 
 def only_objects_in(text: str) -> list[JsonObject]:
-    """Return the JSON objects in sequence of which `text` consists; empty if something follows them."""
+    """Return the JSON objects if `text` is a sequence of them; empty if anything else follows them."""
     objects, end = objects_in(text)
     return [] if text[end:].strip() else objects
 
@@ -208,8 +206,7 @@ def _has_literals_alone(text: str) -> bool:
 
 def unquote(body: str, quote: str) -> str:
     """Return the value of a Python string, given the text between its quotes, which may be cut off."""
-    uncut = _WHOLE_ESCAPES.match(body)
-    body = uncut[0] if uncut else ""
+    body = body[: _WHOLE_ESCAPES.match(body).end()]  # type: ignore[union-attr] # it always matches
     value = _evaluate(f"{quote}{body}{quote}")
     if isinstance(value, str):
         return value
@@ -266,7 +263,7 @@ def _object_of(call: ast.Call) -> Any:  # noqa: ANN401 - whatever an object hold
 
 
 def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duration or a zone
-    """Return the value of an expression of `datetime`: a time, a date, a duration or a zone."""
+    """Return the value of a call of `datetime`, or of an argument in it: a time, a date, a duration or a zone."""
     match node:
         case ast.Constant(int() | str() as value):
             return value
@@ -307,9 +304,8 @@ def _closed(text: str) -> str:
             before = text[:start].rstrip()
             is_item = waiting[-1:] == ["]"]
             if not is_item and not before.endswith((":", "=")):
-                break  # it is a key
-            body = _WHOLE_ESCAPES.match(text, start + 1)
-            end = body.end() if body else start + 1
+                break  # the string is a key
+            end = _WHOLE_ESCAPES.match(text, start + 1).end()  # type: ignore[union-attr] # it always matches
             return text[:end] + mark + "".join(reversed(waiting))
         else:
             continue

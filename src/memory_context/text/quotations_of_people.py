@@ -12,9 +12,9 @@ _ADDRESS = r"<\s{0,4}[^\s<>@]{1,64}@[^\s<>]{1,255}\s{0,4}>"
 _COLON_ENDS = r"[:\uff1a][^\S\n]*$"
 _MARKS = "[ \\t*_•-]*"
 _LABEL = rf"{_MARKS}\p{{L}}[\p{{L}} '-]{{0,30}}+[*_]*\s?[:\uff1a]"
-# The line above a forwarded or answered mail, known by its form in most languages.
+# The line above a forwarded or answered mail, recognised by its form in most languages.
 _MAIL = regex.compile(
-    # 5 Jan 2026, Eve <eve@example.org> wrote: - the address may be broken over two lines, or its end be on the next one
+    # 5 Jan 2026, Eve <eve@example.org> wrote: - a line break may be in the address, or after it
     rf"^(?=(?:.*<[^\S\n]*\n)?.*{_COLON_ENDS})[^\n<]*{_ADDRESS}"
     rf"|^(?=[^\n<]*\d)(?=.*\n[^\n]{{1,40}}{_COLON_ENDS})[^\n<]*{_ADDRESS}[^\S\n]*$"
     # From: Eve <eve@example.org> - but not "To:", with which a person may begin a mail to be sent
@@ -30,8 +30,8 @@ _MAIL = regex.compile(
 _QUOTED_LINE = regex.compile(r"\s*(?:>|\uff1e|&gt;)")
 _FENCE = regex.compile(r"\s*(?:```|~~~)")
 _INDENTED = regex.compile(r" {4}|\t")
-# A quotation that is never closed goes to the end. Otherwise its end would be searched again from each further mark,
-# which could take a minute.
+# A quotation that is never closed continues to the end of the text. Otherwise its end would be searched for again from
+# each further mark, which could take a minute.
 _IN_MARKS = regex.compile(
     r'"[^"\n]*"|“[^”]*(?:”|\Z)|„[^“”]*(?:[“”]|\Z)|«[^»]*(?:»|\Z)|「[^」]*(?:」|\Z)|『[^』]*(?:』|\Z)'
 )
@@ -43,14 +43,14 @@ def without_quotations(text: str) -> str:
     """Return the words of *text* that are its writer's own, as far as its form shows.
 
     Left out are quoted lines and the lines after them up to a blank line, fenced and indented blocks, text between tags,
-    forwarded mails, and text in quotation marks, unless it is only a reference.
+    forwarded mails, and text in quotation marks that has a reference and other words in it.
     """
     kept = list[str]()
     is_quoted = is_fenced = is_indented = False
     was_blank = False
     if mail := _MAIL.search(text):
         text = text[: mail.start()]
-    # Not splitlines: a mail program marks lines that end with a line feed, so after another kind of break there is no mark.
+    # Not splitlines: a mail program marks only lines that follow a line feed.
     for line in dedent(_without_elements(text)).split("\n"):
         if _FENCE.match(line):
             is_fenced = not is_fenced
@@ -65,9 +65,9 @@ def without_quotations(text: str) -> str:
 
 
 def _without_elements(text: str) -> str:
-    """Return *text* without the text between each opening tag and the last closing tag of its name.
+    """Return *text* without what is between each opening tag and the last closing tag of its name.
 
-    The last one, because an earlier one may be part of the quoted text.
+    It is the last one, because an earlier one may be part of the quoted text.
     """
     tags = list(_TAG.finditer(text))
     ends = {tag["name"]: tag.end() for tag in tags if tag["closes"]}
@@ -82,7 +82,7 @@ def _without_elements(text: str) -> str:
 
 
 def _alone(quotation: regex.Match[str]) -> str:
-    """Return a quotation that holds only references as it is; empty for any other."""
+    """Return a quotation as it is; empty if it has both references and other words."""
     inside = quotation[0].strip(_ALL_MARKS)
     if MemoryRef.find_all(inside) and without_references(inside).strip():
         return ""

@@ -18,9 +18,9 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
-# more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters. It begins at the
-# first backslash of a run, so that a run is read once.
+# A letter that JSON in ASCII, Python's default, has escaped: `\u00df`; with more backslashes in JSON inside JSON. Not a
+# control character, and not half of a surrogate pair. The match begins at the first backslash of a run, so that each run
+# is read only once.
 ESCAPED = r"\\(?<!\\\\)\\*+u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
 # Markdown and LaTeX escape the underscores of a name.
 _ESCAPED_UNDERSCORE = "\\_"
@@ -65,7 +65,7 @@ def terms(text: str) -> list[str]:
 
 
 def words_in(compound: str) -> list[str]:
-    """Return the words of a run without spaces; of a script that writes no spaces, its pairs of characters."""
+    """Return the words of `compound`, which has no spaces; in scripts written without spaces, each pair of characters."""
     if compound.isascii():
         return [compound]
     words = list[str]()
@@ -96,10 +96,11 @@ def is_pair(word: str) -> bool:
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
 
-    The words must be lower-case. One that begins or ends with a number is not in a text where that number goes on:
-    order 22 is not order 221.
+    The words must be lower-case. One that begins or ends with a number is not found where that number continues: order
+    22 is not order 221.
     """
-    # Of each letter that was escaped: where it ends in the text without escapes, and how much longer the text was so far.
+    # For each escaped letter: where it ends once all are unescaped, and by how many characters the text gets shorter up
+    # to there.
     ends = list[int]()
     longer = [0]
     for match in _ESCAPED.finditer(text):
@@ -123,10 +124,10 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
 
 
 def _without_longer_numbers(text: str, length: int, places: Iterable[int]) -> Iterator[int]:
-    """Yield those of *places* at which no number goes on before or after a word of this *length*."""
+    """Yield those of *places* at which no number continues before or after a word of this *length*."""
     for place in places:
-        goes_on = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
-        if not goes_on:
+        is_longer = _IN_NUMBER.match(text, place) or _IN_NUMBER.match(text, place + length)
+        if not is_longer:
             yield place
 
 

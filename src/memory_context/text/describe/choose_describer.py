@@ -49,7 +49,7 @@ _SURE: _Describers = (
     describe_table,
     describe_source,
 )
-# Their signs also occur in other kinds of text, so they are tried last.
+# The signs that these look for also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
 
 
@@ -61,7 +61,7 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
     Args:
         content: The text or bytes to describe.
         source: The name of the tool that returned it.
-        arguments: The JSON that the tool was called with; a path in it names a file.
+        arguments: The JSON that the tool was called with. A path in it is taken for the file that was read.
     """
     if isinstance(content, bytes):
         if b"\0" in content[:4096] or media_type_of(content) != BINARY:
@@ -81,7 +81,7 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
 
 
 def identify(text: str, path: str = "") -> Description:
-    """Return the description of `text`, which must be unwrapped, and was read from `path`."""
+    """Return the description of `text`, which must be unwrapped; `path` is where it was read, or empty."""
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
     sample = sample_of(text.removeprefix(BYTE_ORDER_MARK), path)

@@ -23,7 +23,7 @@ def register(tool: str, function: Describer) -> None:
     beginning and the end of a large text.
 
     Raises:
-        InvalidArgumentError: It is no function.
+        InvalidArgumentError: `function` cannot be called.
     """
     given: object = function
     if not callable(given):
@@ -34,12 +34,12 @@ def register(tool: str, function: Describer) -> None:
 
 
 def unregister(tool: str) -> None:
-    """Describe the outputs of `tool` by the default line again."""
+    """Describe the outputs of `tool` with the default line again."""
     _describers.pop(tool, None)
 
 
 def registered_line(tool: str, text: str) -> str | None:
-    """Return the line that the function registered for `tool` returns; None if the default line is to be used."""
+    """Return what the function registered for `tool` returns, as one line; None if the default line is to be used."""
     function = _describers.get(tool)
     if function is None:
         return None

@@ -39,7 +39,7 @@ class Description:
     Attributes:
         kind: The kind of text.
         facts: The kind in words, and its numbers.
-        names: What it holds, most telling first; the last ones may not fit into the line.
+        names: What the text holds, most telling first; the last ones may not fit into the line.
         in_parentheses: Whether the names are put in parentheses, because the facts already have a colon.
         is_cut: Whether the text was cut off.
     """
@@ -91,7 +91,7 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """Return the noun of which `noun` looks like the regular plural; empty if it does not look like a plural."""
+    """Return the singular of which `noun` looks like the regular plural; empty if it does not look like a plural."""
     if len(noun) < 3 or not noun.endswith("s"):
         return ""
     if noun.endswith(("ss", "us", "is")):

@@ -16,7 +16,7 @@ def describe_diff(sample: Sample) -> Description | None:
     if not _CHANGED_FILE.search(sample.head[:4000]):
         return None
     paths = _CHANGED_FILE.findall(text)
-    # The lines that name a file begin with such signs, too.
+    # The lines that name files begin with the same signs.
     new_files = count_lines_starting(text, "+++ ")
     added = count_lines_starting(text, "+") - new_files
     old_files = count_lines_starting(text, "--- ")

@@ -22,7 +22,7 @@ _BRANCH = re.compile(
 )
 # A line with a single word, without the punctuation of code or prose.
 _NAME = re.compile(r"[^\S\n]*(?:[A-Za-z]:\\)?[^\s:|,;=(){}<>\"'*\[\]]+$")
-# Comments, fields and sentences among paths are none.
+# A path, but not a comment, field or sentence among paths.
 _ONE_WORD = re.compile(r"^[^\S\n]*[^\s#]\S*(?<!:)$", re.MULTILINE)
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _PATH = re.compile(r".*[/\\]|.*\w\.[A-Za-z]\w{0,7}$")

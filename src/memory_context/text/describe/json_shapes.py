@@ -28,9 +28,9 @@ from memory_context.text.rows.values_as_rows import largest_records
 
 SAMPLED = 50
 MANY = 6
-# The keys of members by which a person tells one object of a list from the next.
+# The keys of members by which people tell the objects of a list apart.
 _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a-z]Id)")
-# In a page of results, the keys of the total number.
+# The keys of the total number in a page of results.
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
 _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
@@ -52,7 +52,7 @@ def describe_json(sample: Sample) -> Description | None:
 
 
 def _describe_objects(objects: list[JsonObject], sample: Sample) -> Description:
-    """Describe JSON lines, or a sequence of objects that each have several lines."""
+    """Describe JSON lines, or a sequence of objects that may each have several lines."""
     fields = _fields_of(objects)
     count = max(len(objects), count_lines_starting(sample.text, "{"))
     if "level" in objects[0] or "severity" in objects[0]:
@@ -111,7 +111,7 @@ def _describe_list(
         noun: What an item is called; empty if unknown.
         sample: The text.
         total: How many items there are in all, if the list is a page of results; otherwise 0.
-        columns: The names of the columns, if they stand beside the list.
+        columns: The names of the columns, if the object around the list has them.
     """
     items: list[Any] = literal.value
     sampled = items[:SAMPLED]

@@ -40,14 +40,14 @@ def describe_log(sample: Sample) -> Description | None:
     if len(lines) < 2:
         return None
     stamped = sum(1 for line in lines if _LINE.match(line))
-    # Stack traces and continued entries are below lines with a time.
+    # Lines of stack traces, and those that continue an entry, have no time of their own.
     below = sum(1 for line in lines if line.startswith(_BELOW_STAMPED))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
     is_log = has_traces or 2 * stamped > len(lines)
     if not is_log:
         return None
     if not _LINE.match(lines[0]):
-        # A table may have times or levels in its cells. The names above them have none.
+        # A table may have times or levels in its cells, but not in its header.
         heads = (sample.head, behind_lead(sample.head))
         if any(map(named_columns, heads)):
             return None
@@ -70,7 +70,7 @@ def lines_with(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
     occurring = [re.escape(mark) for mark in marks if mark in text]
     if not occurring:
         return 0, ""
-    # To the end of the line, so that each line counts once.
+    # Each match continues to the end of its line, so that a line counts once.
     places = [match.start() for match in re.finditer(f"(?:{'|'.join(occurring)})[^\n]*", text)]
     start = line_start(text, places[0])
     return len(places), text[start : start + LONGEST_LINE].partition("\n")[0]

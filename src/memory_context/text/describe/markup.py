@@ -15,8 +15,8 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 # The length of an element's name is limited, so that a long word after a bracket is not read again and again.
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
-# Comments of scripts and configurations also begin with one `#`, but right above what they are about. So a heading with
-# one `#` must have a blank line below it.
+# Comments in scripts and configurations also begin with one `#`, but are directly above what they explain. So a heading
+# with one `#` must have a blank line below it.
 _HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ from memory_context.text.lines import line_start
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
-# So many words at the beginning of a line say what it is a line of.
+# How many words at the beginning of a line show which lines are alike.
 BEGINNING_OF_LINE = 3
 # A first line such as `Error: …`, `fatal: …`, `Unable to …`, `KeyError: …`, `make: not found`.
 _ERROR = re.compile(
@@ -22,8 +22,8 @@ _ERROR = re.compile(
     r"|.{0,200}(?:command not found|: not found$|No such file or directory|Permission denied)",
     re.IGNORECASE,
 )
-# A compiler's message: `main.c:4:9: error: …`, `C:\a b.ts(4,9): error TS2322: …`, `error[E0425]: …`; not the one that only
-# counts.
+# A compiler's message: `main.c:4:9: error: …`, `C:\a b.ts(4,9): error TS2322: …`, `error[E0425]: …`; not a last one that
+# only counts them.
 _MESSAGE = re.compile(
     r"^(?P<place>(?:[A-Za-z]:)?[^\n:]{1,200}?[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?(?P<level>error|warning)"
     r"(?:\[\w+\]| [A-Z]+\d+)?: (?!aborting|could not compile)(?P<message>.*)",
@@ -35,6 +35,7 @@ _FOUND_IN = re.compile(
 )
 # `Found 12 errors.`, `✖ 12 problems (2 errors, 10 warnings)`, `3 errors`.
 _SUM = re.compile(r"\W*(?:Found )?\d[\d,]* (?:error|problem|failure|issue|warning|offense)s?\b")
+# How many of the last lines may hold such a sum.
 LINES_OF_SUM = 3
 
 
@@ -54,10 +55,11 @@ def describe_error(sample: Sample) -> Description | None:
 
 
 def describe_plain(sample: Sample) -> Description:
-    """Describe any other text by its number of lines and its first line.
+    """Describe any other text by its number of lines and its most telling line.
 
-    Instead of the first line, it is the one that sums up errors; or a compiler's first error; or the files in which grep
-    found the lines; or, if a few of many lines report a failure, the first of these; or the closing line of a list.
+    That is one at the end that sums up errors, or else a compiler's first error; or the files in which grep found the
+    lines; or, if a few of many lines report a failure, the first of these; or the closing line of a list; or the first
+    line.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
     last_lines = sample.tail.rstrip().rsplit("\n", LINES_OF_SUM)[-LINES_OF_SUM:]
@@ -69,7 +71,9 @@ def describe_plain(sample: Sample) -> Description:
         facts += f", {counted(len(errors), 'error')}"
         if len(errors) < len(messages):
             facts += f", {counted(len(messages) - len(errors), 'warning')}"
-        return Description(Kind.TEXT, facts, ((errors[0]["place"] or "") + errors[0]["message"],))
+        first_error = errors[0]
+        place = first_error["place"] or ""
+        return Description(Kind.TEXT, facts, (place + first_error["message"],))
     paths = _FOUND_IN.findall(sample.text[:COUNTED_AT_MOST])
     if len(paths) >= sample.line_count / 2:
         facts += f" from {counted(len(set(paths)), 'file')}"
@@ -85,7 +89,7 @@ def describe_plain(sample: Sample) -> Description:
 
 
 def _closing_line(text: str) -> str:
-    """Return the last line of a list if it has a number and begins like no other line, as a sum does; else nothing."""
+    """Return the last line of a list if it has a number and begins like no other line, as a sum does; otherwise empty."""
     text = text.rstrip()
     start = line_start(text, len(text))
     last_line = text[start:]

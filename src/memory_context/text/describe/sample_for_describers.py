@@ -54,7 +54,7 @@ class Sample:
 
 
 def path_in(arguments: str | None) -> str:
-    """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
+    """Return the path in *arguments*, the JSON that a tool was called with; empty if there is none."""
     path = _PATH_ARGUMENT.search(arguments or "")
     if path:
         return path[1]
@@ -82,7 +82,7 @@ def count_lines_starting(text: str, beginning: str) -> int:
 
 
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
-    """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
+    """Return the matches at the beginnings of `lines`; empty if less than this *share* of the lines match."""
     matches = list(filter(None, map(pattern.match, lines)))
     if len(matches) >= share * len(lines):
         return matches
@@ -90,9 +90,9 @@ def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list
 
 
 def behind_lead(text: str) -> str:
-    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line.
+    """Return the text after an introductory line such as ``Found 3 items:``; empty without such a line.
 
-    Before a value of JSON there may be several, such as the headers of an HTTP response or a tool's warnings.
+    A JSON value may have several such lines before it: the headers of an HTTP response, or a tool's warnings.
     """
     if value := start_of_value(text):
         return text[value:]

@@ -15,9 +15,9 @@ from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, 
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
-# For each language, a pattern of the beginnings of its lines; the groups are names that it defines. If two languages
-# match equally many lines, the first one wins: TypeScript must match more lines than JavaScript, those with types; C#
-# more than Java, and Perl more than Rust, by what only they have.
+# For each language, a pattern for the beginnings of its lines; its groups are the names that a line defines. If two
+# languages match equally many lines, the first one wins, so the later one of two that are alike needs lines that only it
+# has: TypeScript those with types. The same holds for C# after Java, and for Perl after Rust.
 _SIGNS = {
     "Python": (
         r"class (\w+).*:$|(?:async )?def (\w+)|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$"
@@ -84,6 +84,20 @@ def describe_source(sample: Sample) -> Description | None:
         functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
         facts = f"shell script, {counted(sample.line_count, 'line')}"
         return Description(Kind.SOURCE, facts, functions)
+    language = _language_in(sample)
+    if not language:
+        return None
+    text = sample.text[:COUNTED_AT_MOST]
+    definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
+    names = unique_names(match[match.lastindex] for match in definitions if match.lastindex)
+    facts = f"{language} source"
+    if sample.path:
+        facts += f" {shortened(sample.path)}"
+    return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+
+
+def _language_in(sample: Sample) -> str:
+    """Return the language of the code in a sample, also below documentation or comments; empty if it is not code."""
     languages = [*_SIGNS]
     if not _OF_PHP.search(sample.head):
         languages.remove("PHP")
@@ -98,21 +112,13 @@ def describe_source(sample: Sample) -> Description | None:
     if not language and ("//" in sample.head or "/*" in sample.head):
         code = _without_comments(sample.head)
         if not any(_FENCE in line for line in code):
-            # Python, the first one, has no such comments.
+            # Python, the first language, has no such comments.
             language = _language_of(code, languages[1:])
-    if not language:
-        return None
-    text = sample.text[:COUNTED_AT_MOST]
-    definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
-    names = unique_names(match[match.lastindex] for match in definitions if match.lastindex)
-    facts = f"{language} source"
-    if sample.path:
-        facts += f" {shortened(sample.path)}"
-    return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+    return language
 
 
 def _without_comments(text: str) -> list[str]:
-    """Return the lines of code: a licence, or the documentation of each member, may be most of a file."""
+    """Return the lines of code: most of a file may be a licence, or the documentation of its members."""
     code = list[str]()
     is_comment = False
     for line in text.split("\n"):
@@ -134,8 +140,8 @@ def _language_of(lines: list[str], languages: list[str]) -> str:
         if len(matches) > len(found):
             language = name
             found = matches
-    # Lines of prose may begin like code, but do not end like it. Where most end like it, and a name is defined, a few signs
-    # tell the language.
+    # Lines of prose may begin like code, but do not end like it. If most lines end like code, and one defines a name, few
+    # signs of a language are enough.
     ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
     is_dense = ended >= 0.7 * len(lines) and any(match.lastindex for match in found)
     least = 0.05 if is_dense else 0.2

@@ -40,17 +40,19 @@ def describe_table(sample: Sample) -> Description | None:
 
 
 def _named_table(text: str) -> TextTable | None:
-    """Return the table with a rule above or below its header, which is not of numbers, in the first lines of a text."""
+    """Return the ruled table in the first lines of a text, unless its header has only numbers; None if there is none."""
     table = ruled_table(text)
-    return None if table and all(map(is_number, table.columns)) else table
+    if table and all(map(is_number, table.columns)):
+        return None
+    return table
 
 
 def _described(
     read: Callable[[str], TextTable | None], text: str, notation: str = ""
 ) -> Description | None:
-    """Describe the table that *read* finds in a text, by its size and its columns.
+    """Describe the table that *read* finds in a text, by its size and its columns; None if it finds no table.
 
-    It is called by its *notation*, or else as queries call it.
+    The table is called by its *notation*, or else as queries call it.
     """
     # A table may have more columns than a query may have, or a row that cannot be read.
     try:
@@ -68,7 +70,7 @@ def _described(
 
 
 def describe_records(sample: Sample) -> Description | None:
-    """Describe records of the same fields, or the fields of one record."""
+    """Describe records that have the same fields, or the fields of a single record."""
     lines = [line for line in sample.lines if not line.startswith(("#", ";", "["))]
     if any(line.endswith((";", "{")) for line in lines):
         return None  # code
@@ -76,8 +78,8 @@ def describe_records(sample: Sample) -> Description | None:
     has_few_fields = fields < 0.3 * len(lines)
     if has_few_fields and pair_table(sample.text) is None:
         return None  # prose
-    # The rows are counted with the reader that queries use, so that both agree; for a very long text, estimated from its
-    # beginning.
+    # The rows are counted with the reader that queries use, so that both agree. In a very long text, their number is
+    # estimated from its beginning.
     head = sample.text
     if len(head) > COUNTED_EXACTLY:
         head = head[: head.rfind("\n", 0, COUNTED_EXACTLY) + 1]
@@ -93,7 +95,7 @@ def describe_records(sample: Sample) -> Description | None:
             return None
         noun = "field"
         names = unique_names(row[0] for row in rows)
-    # If only a single name recurs, the text is a list of outcomes ("ok: web-1"), or it is chance.
+    # If only one name recurs, that is by chance, or the text is a list of outcomes ("ok: web-1").
     if len(names) < 2:
         return None
     return Description(Kind.RECORDS, counted(count, noun), names)
@@ -112,5 +114,5 @@ def _common_names(table: TextTable, rows: list[Row]) -> tuple[str, ...]:
 
 
 def _named(table: TextTable) -> list[str]:
-    """Return the columns that are named in the text, without those that only have a number."""
+    """Return the columns that the text names, without those that are only numbered."""
     return [name for number, name in enumerate(table.columns, 1) if name != f"column{number}"]

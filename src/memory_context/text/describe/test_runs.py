@@ -12,7 +12,7 @@ from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, 
 # `3 failed`, `failures=1`, or `Failures: 1,`, but not `Tests: 3 failed`.
 _COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)(?:=|: +)(\d{1,9})(?![\d ])")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")
-# The words that runners use for a count, with the words that the description uses.
+# The description's words for counts that runners name differently.
 _RENAMED = {
     "error": "errored",
     "errors": "errored",
@@ -78,7 +78,7 @@ def describe_test_run(sample: Sample) -> Description | None:
 
 
 def _counts_in(summaries: Iterable[re.Match[str]]) -> Counter[str]:
-    """Return the sums of the counts in all summaries; empty if there are no counts."""
+    """Return the sum of each count over all summaries; empty if there are no counts."""
     counts: Counter[str] = Counter()
     for summary in summaries:
         for number, noun, name, value in _COUNT.findall(summary[0].lower()):

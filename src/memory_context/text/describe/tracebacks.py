@@ -43,22 +43,25 @@ def describe_traceback(sample: Sample) -> Description | None:
 
 
 def find_traceback(sample: Sample) -> Description | None:
-    """Describe the last traceback of Python, Java or JavaScript anywhere in a text."""
+    """Describe the last traceback of Python, Java or JavaScript in the last 200,000 characters of a text."""
     text = sample.text[-SEARCHED:]
     start = text.rfind(_PYTHON)
     if start >= 0:
         # In Python the frames are above the error, the innermost one last.
         frames = list(_TRACE_FRAME.finditer(text, start))[::-1]
-        error = _PYTHON_ERROR.search(text, frames[0].end() if frames else start)
+        below = frames[0].end() if frames else start
+        error = _PYTHON_ERROR.search(text, below)
     elif any(mark in text for mark in _MARKS):
         errors = list(_OTHER_ERROR.finditer(text))
-        error = errors[-1] if errors else None
+        all_frames = list(_TRACE_FRAME.finditer(text))
+        if not errors or not all_frames:
+            return None
+        error = errors[-1]
         # The innermost cause may have only `... 41 more` below it.
-        all_frames = list(_TRACE_FRAME.finditer(text)) if error else []
-        frames = [one for one in all_frames if error and one.start() > error.end()] or all_frames
+        frames = list(_TRACE_FRAME.finditer(text, error.end())) or all_frames
     else:
         return None
-    if error is None or (start < 0 and not frames):
+    if error is None:
         return None
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
     location = ""

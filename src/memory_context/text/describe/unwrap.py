@@ -6,12 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from memory_context.text.json_documents import wrapped
-from memory_context.text.python_literals import (
-    PARSED_AT_MOST,
-    is_object,
-    read_literal,
-    unquote,
-)
+from memory_context.text.python_literals import PARSED_AT_MOST, is_object, read_literal, unquote
 
 DEEPEST = 5
 _TEXT_KEYS = ("stdout", "output", "stderr", "text", "content", "result", "data")
@@ -65,7 +60,7 @@ def _without_outermost(text: str) -> Unwrapped | None:
 
 
 def _in_value(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Return the texts in an MCP result, the output of a command, or the one long text in an object."""
+    """Return the texts in an MCP result, the output of a command, or an object's only text if it has several lines."""
     if is_object(value):
         texts = [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
         output = "\n".join(filter(None, texts))

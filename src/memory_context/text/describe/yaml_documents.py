@@ -12,7 +12,7 @@ from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
-# Values that are aligned with blanks are written for people, and not YAML: ``Status:    Running``.
+# Values that are aligned with blanks, ``Status:    Running``, are written for people, not as YAML.
 _ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ def _with_size(key: str, value: Any) -> str:  # noqa: ANN401 - whatever YAML hol
 
 
 def _are_records(document: JsonObject) -> bool:
-    """Return whether a document is a single key with a list of flat records, which their fields describe better."""
+    """Return whether a document is a single key with a list of flat records, which are better described by their fields."""
     [records, *others] = document.values()
     if others or not is_list(records):
         return False

@@ -38,7 +38,7 @@ _MARKS = (
 # Without a possessive quantifier around the group: Python 3.11.2 reads that wrongly.
 _LETTERS = rf"(?:[\w{_MARKS}]|{ESCAPED})[\w{_MARKS}]*(?:{ESCAPED}[\w{_MARKS}]*)*"
 # A line break, tab or carriage return as JSON and `repr` write it: a word ends before it. If a small letter follows, it may
-# as well be a folder ("C:\new"), so the sign stays with the word, which is read in both ways (`lexemes_of`).
+# as well be a folder ("C:\new"), so the backslash stays with the word, which is read in both ways (`lexemes_of`).
 _BREAK = r"\\[nrt]"
 _MAY_BE_FOLDER = r"\\(?=[nrt][a-z])"
 _IN_BREAK = r"(?<=\\)[nrt](?![a-z])"
@@ -115,7 +115,7 @@ def wanted_by(query: str) -> list[str]:
 
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
-    """Return the subset of the lexemes `wanted` that `text` has."""
+    """Return those of the lexemes `wanted` that `text` has."""
     words = dict.fromkeys(COMPOUND.findall(text))
     lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
     return set(wanted).intersection(lexemes)
@@ -132,9 +132,9 @@ def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
 def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
     if word.startswith(("\\n", "\\r", "\\t")):
-        behind_break = lexemes_of(word[2:])
+        after_break = lexemes_of(word[2:])
         in_folder = lexemes_of(word[1:])
-        return tuple(dict.fromkeys(behind_break + in_folder))
+        return tuple(dict.fromkeys(after_break + in_folder))
     if "\\u" in word:
         word = unescaped(word)
     if not word.isascii():

@@ -12,10 +12,7 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_context.text.index.lexemes_looked_up import (
-    MAX_TERMS,
-    rarest,
-)
+from memory_context.text.index.lexemes_looked_up import MAX_TERMS, rarest
 
 K1 = 1.2
 B = 0.75
@@ -31,7 +28,7 @@ LEAST_COUNTS = (1, 2, 3, 5)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of an index's entries, which decides the names of lexemes in the index.
+    """The owner of an index's entries, which determines the names of lexemes in the index.
 
     Attributes:
         number: The prefix of each name, so that a query reads no entries of other users.
@@ -78,7 +75,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """An entry of the index that a query reads: each chunk in it, of length L, scores ``weight / (base + L)``."""
+    """An entry of the index that a query reads: each of its chunks, of length L, scores ``weight / (base + L)``."""
 
     name: str
     weight: float
@@ -86,7 +83,7 @@ class Posting:
 
 
 def step_of(length: int) -> int:
-    """Return the step, below 128, as which a length in words is stored.
+    """Return the step, below 128, that is stored for a length in words.
 
     It is exact up to 32; above that, the stored length is too low by at most 1 in 17. A step is a small floating-point
     number: an exponent, and four bits below the leading one.
@@ -144,7 +141,7 @@ def postings(
 
 
 def scale(statistics: Statistics) -> float:
-    """Return the factor by which BM25's fraction is expanded, so that its denominator is a constant plus the length."""
+    """Return the factor that expands BM25's fraction, so that its denominator is a constant plus the chunk's length."""
     return statistics.average / (K1 * B)
 
 

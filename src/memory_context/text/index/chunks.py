@@ -43,7 +43,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkStart:
-    """Where the next chunk begins."""
+    """Where a chunk begins: see the attributes of `Chunk`."""
 
     ordinal: int = 0
     offset: int = 0
@@ -86,7 +86,7 @@ def searchable(item: MemoryItem) -> str:
 
 
 def end_of_chunk(text: str, start: int) -> int:
-    """Return where the chunk that begins at `start` ends: at a line break or else a space in its second half."""
+    """Return where the chunk that begins at `start` ends: after a line break, or else a space, in its second half."""
     stop = start + SIZE
     if stop >= len(text):
         return len(text)

@@ -92,6 +92,6 @@ def name_of(embedder: object) -> str | None:
 
 
 def _slug(name: str) -> str:
-    """Return a part of a table's name, which is different for every name."""
+    """Return a part of a table's name, different for each *name*."""
     readable = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME]
     return f"{readable}_{sha256(name.encode()).hexdigest()[:8]}"

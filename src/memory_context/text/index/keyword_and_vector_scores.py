@@ -38,7 +38,7 @@ class Chance:
     texts: int
 
     def standing_out(self, cosine: float) -> float:
-        """Return how far, from 0 to 1, a cosine is above the greatest one that is expected by chance."""
+        """Return how clearly, from 0 to 1, a cosine exceeds the greatest one that is expected by chance."""
         # The greatest of n normally distributed values is about sqrt(2 ln n) deviations above their mean.
         deviations = math.sqrt(2 * math.log(max(self.texts, 2)))
         expected = self.deviation * deviations

@@ -12,11 +12,11 @@ MAX_READ = 200_000
 # Lexemes are looked up, rarest first, as long as they are in no more than this many chunks together.
 MAX_HELD = 6_000
 # A lexeme in more than half of the chunks does not distinguish them: in the probabilistic model it would count against a
-# chunk (Robertson and Zaragoza, 3.5). If it is in no more than this many chunks, it is looked up all the same.
+# chunk (Robertson and Zaragoza, 3.5). But one in no more than this many chunks is kept.
 FEW_CHUNKS = 300
 
 
-def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> list[str]:
+def rarest(frequencies: Mapping[str, Sequence[int]], terms: int) -> list[str]:
     """Return the lexemes to search for: those that the index has, rarest first, at most `terms` of them.
 
     There are more than 32 only as long as they have at most 200,000 entries in the index together: reading a million
@@ -36,7 +36,7 @@ def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
 
 
 def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
-    """Return the lexemes, rarest first, and how many of the first have at most *most* entries together."""
+    """Return the lexemes, rarest first, and how many of the rarest have at most *most* entries together."""
     rarest_first = sorted(holding, key=holding.__getitem__)
     entries = map(holding.__getitem__, rarest_first)
     read = list(accumulate(entries))

@@ -100,7 +100,7 @@ def term_hits(
     Args:
         items: The memories.
         terms: The terms, each as its lexemes.
-        regions: The parts of the text to analyze, where there is one memory; without them, all of it.
+        regions: The parts of the text to analyze, if there is only one memory; None for the whole texts.
     """
     wanted = frozenset(chain.from_iterable(terms))
     held = defaultdict[str, dict[int, float]](dict)

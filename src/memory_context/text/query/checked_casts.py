@@ -29,7 +29,7 @@ class CheckedCasts:
         sql: The statement, with a call of `number` in each cast.
 
     Raises:
-        InvalidQueryError: A cast is to a date, of which SQLite would make a number.
+        InvalidQueryError: A cast is to a date, which SQLite would turn into a number.
     """
 
     def __init__(self, sql: str) -> None:
@@ -45,7 +45,7 @@ class CheckedCasts:
             cast: The index of the cast in the statement.
 
         Raises:
-            InvalidQueryError: CAST would make another number of it, or it has another unit than the texts before it.
+            InvalidQueryError: CAST would read another number, or the text has another unit than those before it.
         """
         if not isinstance(value, str):
             return value
@@ -58,7 +58,7 @@ class CheckedCasts:
         if not is_cast_whole(text):
             raise InvalidQueryError(
                 f"CAST would take {shown(text)} in {self._sources[cast]} for another number: "
-                "leave only the number, by an expression with substr, replace or CASE"
+                "leave only the number, with substr, replace or CASE"
             )
         unit = unit_of(text)
         # 900 has another unit than 3M, but 0 is the same in any unit.
@@ -74,6 +74,7 @@ class CheckedCasts:
             )
 
     def _with_calls(self, sql: str) -> str:
+        """Return the statement with calls such as ``CAST(number_to_cast(amount,0) AS REAL)``."""
         insertions = list[tuple[int, str]]()
         # For each open parenthesis: the token before it, itself, and the AS tokens in it.
         open_ = list[list[Token]]()
@@ -107,7 +108,7 @@ class CheckedCasts:
         kind = sql[as_.end + 1 : closing.start].strip()
         if _TYPE_OF_TIMES.match(kind):
             raise InvalidQueryError(
-                f"SQLite has no type {kind}, and would make a number of {source}: compare the text, or date({source})"
+                f"SQLite has no type {kind}, and would turn {source} into a number: compare the text, or date({source})"
             )
         self._sources.append(source)
         return not _TYPE_OF_TEXTS.search(kind)

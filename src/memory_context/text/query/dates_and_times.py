@@ -88,7 +88,7 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
 
 
 def may_be_later(one: datetime, other: datetime) -> bool:
-    """Return whether *one* may be later than *other*, as their zones differ and one of them has only a name.
+    """Return whether *one* may be later than *other* because their zones differ, and one of them has only a name.
 
     Both are moments with a zone, and *one* is the earlier one if read as UTC.
     """
@@ -105,6 +105,11 @@ def is_read_by_sqlite(text: str) -> bool:
 
 
 def _read(text: str, *, is_month_first: bool) -> datetime | None:
+    """Return what a text in one of `_FORMS`, or a time alone, names; None for other texts.
+
+    Raises:
+        ValueError, OverflowError: There is no such date.
+    """
     time = _TIME.search(text)
     since_midnight = timedelta()
     in_zone = _NO_ZONE
@@ -119,7 +124,7 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
             text = text[:start] + text[end:]
             name, hours_apart, minutes_apart = zone.groups()
             in_zone = UTC
-            # How far another zone is from UTC its name does not tell: CST is a zone in America and one in China.
+            # The name of another zone does not tell how far it is from UTC: CST is in America and in China.
             if name and name not in _NAMES_OF_UTC:
                 in_zone = timezone(timedelta(0), name)
             hours = int(hours_apart or 0)

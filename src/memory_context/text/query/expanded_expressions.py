@@ -15,7 +15,7 @@ from sqlglot.expressions import Expr
 
 from memory_context.text.rows.rows_under_columns import TextTable
 
-# Each WITH clause may double the expressions of the one before it. Above these limits expansion is given up.
+# Each WITH clause may double the expressions of the one before it. Beyond these limits, nothing is expanded.
 MOST_ALTERNATIVES = 50
 MOST_NODES = 500
 MOST_CONDITIONS = 10
@@ -71,7 +71,7 @@ class ExpandedExpressions:
                 argument = node.expressions[0]
             return self._expanded(argument)
         if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
-            # In parentheses, it is no longer a column: SQLite converts a text to a number only if it compares it with
+            # In parentheses, it is no longer a column: SQLite converts a text to a number only when comparing it with
             # a column.
             return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
         gives_other_value = isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node)
@@ -96,7 +96,7 @@ class ExpandedExpressions:
         return self._numbered(term, query)
 
     def made_distinct(self, node: Expr) -> list[Alternatives]:
-        """Expand each expression whose equal values *node* makes one: of GROUP BY, DISTINCT, EXCEPT and the like."""
+        """Expand each expression whose equal values *node* merges, as GROUP BY, DISTINCT and EXCEPT do."""
         if isinstance(node, exp.Group):
             return [self._numbered(term, node.parent) for term in node.expressions]
         if isinstance(node, exp.Distinct):
@@ -119,7 +119,7 @@ class ExpandedExpressions:
         return []
 
     def _guarded(self, alternatives: Alternatives, node: Expr) -> Alternatives:
-        """Make expressions NULL in rows for which a WHERE condition fails, other than the condition that holds *node*."""
+        """Make expressions NULL in rows for which a WHERE condition fails, except for the condition that *node* is in."""
         conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
         return [_where(one, conditions) for one in alternatives]
 
@@ -142,7 +142,7 @@ class ExpandedExpressions:
             yield self._conditions[key]
 
     def _of_column(self, column: exp.Column) -> Alternatives:
-        """Expand a column; to nothing if it is none of a table's, as those of json_each."""
+        """Expand a column; empty if it is not a column of one of the tables, such as those of json_each."""
         name = column.name.lower()
         for above in _and_all_above(column):
             if isinstance(above, exp.Select):
@@ -182,7 +182,7 @@ class ExpandedExpressions:
         return outputs
 
     def _of_query(self, query: Expr) -> _Outputs:
-        """Return the outputs of a query; for a UNION, each output has the alternatives of all parts; a window has none."""
+        """Return the outputs of a query; in a UNION, each has the alternatives of all parts. Empty for a window."""
         given = dict(enumerate(query.alias_column_names))
         united: _Outputs = []
         for select in _parts(query):
@@ -190,7 +190,8 @@ class ExpandedExpressions:
                 if index == len(united):
                     name_of_output = given.get(index, name).lower()
                     united.append((name_of_output, []))
-                united[index][1].extend(alternatives)
+                _, of_all_parts = united[index]
+                of_all_parts.extend(alternatives)
         return united
 
     def _outputs(self, select: exp.Select) -> _Outputs:
@@ -220,7 +221,7 @@ def _asks_rows(node: Expr) -> bool:
 
 
 def _where(expanded: Expr, conditions: list[Alternatives]) -> Expr:
-    """Return an expression that is NULL where the conditions fail, as far as these read the same table."""
+    """Return an expression that is NULL where the conditions that read the same table fail."""
     tables = tables_of(expanded)
     fitting = list[Expr]()
     for condition in conditions:

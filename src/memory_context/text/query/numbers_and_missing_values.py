@@ -29,14 +29,14 @@ NO_VALUE = (
     "<unknown>",
 )
 # A number as programs write it. Not 007, an id; not +4912345678, a phone number; not 12E4, an article number; and not
-# more than 18 digits, of which SQLite would lose the last.
+# more than 18 digits, whose last ones SQLite would lose.
 _PLAIN = re.compile(
     r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?"
     r"(?:\.(?P<decimals>[0-9]{0,17})(?P<exponent>[eE][-+]?[0-9]{1,2})?|[eE][-+][0-9]{1,2})?"
 )
 # In a column with decimals, numbers are REAL, which loses digits of an integer as long as this.
 _LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
-# More digits than each REAL keeps.
+# More digits than a REAL is sure to keep.
 _MANY_DIGITS = re.compile(r"(?:[0-9][^0-9]?){16}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
@@ -125,7 +125,7 @@ def is_filled(cell: str) -> bool:
 
 
 def _is_kept_by_real(numeral: str) -> bool:
-    """Return whether a REAL, written with as many decimals as a numeral, is this numeral; one with an exponent is."""
+    """Return whether a REAL keeps every digit of a numeral; one with an exponent is taken to be kept."""
     if "e" in numeral.lower():
         return True
     decimals = len(numeral.partition(".")[2])
@@ -161,7 +161,7 @@ def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
 
 
 def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
-    """Return whether a table may have decimal commas: semicolons separate its cells, or one of its columns has some."""
+    """Return whether a table may have decimal commas: semicolons separate its cells, or one of its columns has them."""
     return table.by_semicolons or any(one and one.decimal == "," for one in notations)
 
 
@@ -178,7 +178,7 @@ def _of_values(cells: list[Any]) -> Notation | None:
 
 def notation_of(cells: Iterable[Any]) -> Notation | None:
     """Return the one notation in which all cells that hold a value write numbers; None if there is none."""
-    # Checked by shape: of many thousand cells few differ once each digit from 2 to 9 is written as 1.
+    # Checked by shape: of many thousand cells, few still differ once each digit from 2 to 9 is written as 1.
     texts = [cell for cell in cells if isinstance(cell, str)]
     shapes = {text.translate(_SAME_SHAPE).strip() for text in texts}
     shapes = set(filter(is_filled, shapes))
@@ -232,7 +232,7 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     for match in filter(None, map(_PLAIN.fullmatch, shapes)):
         if match["decimals"] and not match["exponent"]:
             decimals.add(match["decimals"])
-    # Not the zero of 7.0, which SQLite writes, too.
+    # The zero of 7.0 does not count, because SQLite writes it too.
     longer = decimals - {"0"}
     has_zeros = any(one.endswith("0") for one in longer)
     lengths = set(map(len, decimals))
@@ -275,7 +275,7 @@ def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
 
 
 def _with_commas(unit: str, bodies: list[str]) -> Notation | None:
-    """Return the notation of amounts with decimal commas; None if these are none."""
+    """Return the notation of amounts with decimal commas; None if they are not such amounts."""
     if not all(map(_COMMA.fullmatch, bodies)):
         return None
     decimals = {len(body.partition(",")[2]) for body in bodies if "," in body}

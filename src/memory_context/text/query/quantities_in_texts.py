@@ -1,6 +1,6 @@
 """Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``.
 
-It also decides whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
+Also decide whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_num
 
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
-# or a date, of which CAST reads the year. A minus after the number, a closing parenthesis and the other end of a range do
+# or a date, whose year CAST reads. A minus after the number, a closing parenthesis and the other end of a range do
 # belong to it.
 _CAST_TAKES = re.compile(
     r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
@@ -67,7 +67,7 @@ def is_quantity(text: str) -> bool:
 
 
 def is_cast_whole(text: str) -> bool:
-    """Return whether CAST makes of a text the number that it begins with, and that number must be meant."""
+    """Return whether CAST reads a text as the number that it begins with, and no other number can be meant."""
     if _CAST_TAKES.fullmatch(text) is None:
         return False
     if _ISO_DATE.match(text):
@@ -80,9 +80,9 @@ def is_cast_whole(text: str) -> bool:
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     """Return two quantities or dates, the smaller first, that sort the other way round as texts; None if all sort well.
 
-    None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
-    ways, such as dates with the day or the month first, they must sort well in each. Times in zones that differ, and of
-    which one has only a name such as CET, must be so far apart that they sort well in any zone.
+    Return None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
+    ways, such as dates with the day or the month first, they must sort well in each. Two times in different zones, one of
+    them known only by a name such as CET, must be so far apart that they sort well in any zone.
     """
     sample = texts[:SAMPLED]
     readings = _READINGS
@@ -107,11 +107,14 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str] | None:
-    read = [(value, text) for text in ordered if (value := reading(text)) is not None]
+    values = map(reading, ordered)
+    read = [(value, text) for value, text in zip(values, ordered, strict=True) if value is not None]
     for (before, first), (after, second) in pairwise(read):
         if before > after:
             return second, first
-    in_zones = [one for one in read if isinstance(one[0], datetime) and one[0].tzname()]
+    in_zones = [
+        (value, text) for value, text in read if isinstance(value, datetime) and value.tzname()
+    ]
     for (before, first), (after, second) in pairwise(in_zones):
         if may_be_later(before, after):
             return second, first
@@ -119,13 +122,15 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
 
 
 def quantity(text: str) -> float | None:
-    """Return the value of a quantity, in the base unit; its points and commas are read as they are meant most often."""
+    """Return a quantity in its base unit (see `unit_of`), with points and commas read as they are most often meant.
+
+    Return None for a text that is not a quantity.
+    """
     if _WITH_EXPONENT.fullmatch(text):
         return float(text)
     if not is_quantity(text):
         return None
-    found = _DIGITS.search(text)
-    sign, digits = found.groups() if found else ("", "0")
+    sign, digits = _DIGITS.findall(text)[0]
     digits = digits.rstrip(".,")
     if _BY_THOUSANDS.fullmatch(digits) or digits.count(",") > 1:
         digits = digits.replace(",", "")
@@ -139,7 +144,10 @@ def quantity(text: str) -> float | None:
 
 
 def unit_of(text: str) -> tuple[str, float] | None:
-    """Return what the unit after a number measures, and its factor: ``time`` in seconds, or ``size`` (4K) in bytes."""
+    """Return what the unit after a number measures, and its factor: ``time`` in seconds, or ``size`` (4K) in bytes.
+
+    Return None without such a unit.
+    """
     unit = _UNIT.match(text)
     if unit is None:
         return None
@@ -168,7 +176,7 @@ _READINGS: tuple[_Reading, ...] = (
 
 
 def instead(name: str) -> str:
-    """Return advice on the SQL that makes numbers, or texts in order, of an expression that gives texts."""
+    """Return advice on turning an expression that gives texts into one of numbers, or of texts that sort in order."""
     return (
         f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
         "or an expression with substr, replace or CASE"

@@ -1,7 +1,7 @@
 """Refuse a statement that uses texts as numbers, or numbers as texts: SQLite would compute with them without an error.
 
-To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads; so the checks
-need no knowledge of the functions in it.
+To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads. So the checks
+need not know the functions in it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OF_NUMBERS = (
     exp.Floor,
 )
 _OF_CONDITIONS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
-# Known to give numbers, so that nothing has to be computed.
+# Known to give numbers without being evaluated.
 _GIVE_NUMBERS = (
     *_OF_NUMBERS,
     *_OF_CONDITIONS,
@@ -84,13 +84,13 @@ _COMPARE = (
     exp.Nullif,
 )
 _EQUAL = (exp.EQ, exp.In, exp.Case)
-# In these places a string or number that equals a column's name is meant as this column. A year is so in any place.
+# In these places, a string or number that equals a column's name must mean that column. A year means it in any place.
 _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
-# What SQLite reads as a number in a comparison with a column of numbers, 01 as 1: digits with a point and an exponent, and
-# blanks around them.
+# What SQLite reads as a number in a comparison with a column of numbers (01 as 1): digits, perhaps with a point, an
+# exponent, and blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
@@ -188,7 +188,7 @@ class _Uses:
         tables = self._loaded.tables.values()
         if any(name in table.columns for table in tables):
             raise InvalidQueryError(
-                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{name}"'
+                f'{literal.sql()} is a {kind} here; write the column in double quotes: "{name}"'
             )
 
     def _check_numbers(self, nodes: Iterable[Expr]) -> None:
@@ -201,16 +201,14 @@ class _Uses:
                 _refuse_texts(values, "used as numbers here")
 
     def _check_dates(self, nodes: Iterable[Expr]) -> None:
-        """Refuse date functions of dates in other forms than SQLite's, for which they return NULL."""
+        """Refuse date functions of dates in forms that SQLite does not read, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
-                if is_read_by_sqlite(text):
-                    continue
-                if moment(text) is None:
+                if is_read_by_sqlite(text) or moment(text) is None:
                     continue
                 raise InvalidQueryError(
                     f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
-                    f"in {values.name}: bring it into this form by substr({values.name}, …)"
+                    f"in {values.name}: convert it to this form with substr({values.name}, …)"
                 )
 
     def _check_day_numbers(self, node: Expr) -> None:
@@ -242,8 +240,8 @@ class _Uses:
             if found:
                 raise InvalidQueryError(
                     f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
-                    f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
-                    f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
+                    f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make it a text such as "
+                    f"2026-01-31: {name} || '-01-01' for a year, otherwise each part with substr({name}, …)"
                 )
 
     def _check_comparison(self, one: _Values, other: _Values, node: Expr) -> None:
@@ -254,7 +252,7 @@ class _Uses:
             _check_order(one, other)
 
     def _check_united(self, alternatives: Alternatives) -> None:
-        """Refuse to look for equal values in two expressions of which one gives the number 1 and the other a text 01."""
+        """Refuse to look for equal values in two expressions if one gives numbers and the other a text such as 01."""
         computed = [one for one in alternatives if not one.find(exp.Placeholder)]
         for one, other in permutations(computed, 2):
             has_numbers, _ = self._given(one)
@@ -271,7 +269,7 @@ class _Uses:
             )
 
     def _check_absent(self, column: Expr, values: _Values, other: Expr) -> None:
-        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
+        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it because such cells are NULL in the database."""
         is_for_absent = other.is_string and not is_filled(other.name)
         if not is_for_absent or other.name in values.texts:
             return
@@ -326,6 +324,7 @@ class _Uses:
         )
 
     def _given(self, expanded: Expr) -> tuple[bool, list[str]]:
+        """Return the result of `LockedDatabase.given`, which evaluates each expression only once and only if it must."""
         unguarded = of_all_rows(expanded)
         if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
             return True, []
@@ -379,12 +378,12 @@ def _is_meant_as_text(expanded: Expr) -> bool:
 
 
 def _is_of_value(node: exp.If) -> bool:
-    """Return whether a node is a branch of ``CASE ok WHEN 1``, which holds a value and not a condition."""
+    """Return whether a node is a branch such as that of ``CASE ok WHEN 1``, which holds a value and not a condition."""
     return isinstance(node.parent, exp.Case) and node.parent.this is not None
 
 
 def _compared(node: Expr) -> Iterator[tuple[Expr, list[Expr]]]:
-    """Yield each expression that a node compares, with those that it is compared with."""
+    """Yield each expression that a node compares, with the expressions that it is compared with."""
     if isinstance(node, _COMPARE):
         left = [node.this]
         right = [node.expression]
@@ -416,7 +415,7 @@ def _replaces_in_numbers(node: Expr) -> bool:
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
-    """Raise an error if there are texts, with an example, which is no plain number if one is none."""
+    """Raise an error if there are texts; its example is not a plain number if any of them is not."""
     texts = values.filled or list(values.texts)
     if not texts:
         return
@@ -428,7 +427,7 @@ def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
 
 
 def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
-    """Refuse to compare numbers with texts: in SQLite no text equals a number, and each is larger than all numbers."""
+    """Refuse to compare numbers with texts: in SQLite no text equals a number, and any text is larger than all numbers."""
     if texts.literal is not None:
         _check_literal(numbers, texts.literal, is_ordering=is_ordering)
     elif not numbers.has_numbers:
@@ -472,7 +471,7 @@ def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
 
 
 def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
-    """Refuse to order texts with quantities: as texts, 9 is larger than 10, 5ms than 12ms, and any text than a number."""
+    """Refuse to order quantities as texts: then 9 is larger than 10, 5ms larger than 12ms, and any text than a number."""
     named = max(values, key=lambda one: len(one.texts))
     have_numbers = any(one.has_numbers for one in values)
     if have_numbers and not takes_numbers:

@@ -34,7 +34,7 @@ from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4
-# After so many steps of its virtual machine, SQLite asks whether to stop.
+# SQLite asks whether to stop whenever it has run this many steps of its virtual machine.
 STEPS = 100
 LONGEST_PART = 100
 LONGEST_PATTERN = 200
@@ -155,8 +155,8 @@ class LockedDatabase:
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
             # In "x IN orders", sqlglot takes the table for a column.
-            behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
-            named = chain(statement.find_all(exp.Table), filter(None, behind_in))
+            after_in = (one.args.get("field") for one in statement.find_all(exp.In))
+            named = chain(statement.find_all(exp.Table), filter(None, after_in))
             self._check_capitals(table.name for table in named)
             check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
@@ -165,13 +165,13 @@ class LockedDatabase:
             selected = self._selected(casts.sql, bounded=bounded)
             return Selected(tuple(map(checked_casts.as_written, selected.columns)), selected.rows)
         except RecursionError as error:
-            raise InvalidQueryError("this statement has too many queries in each other") from error
+            raise InvalidQueryError("this statement nests too many queries") from error
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
                 raise too_slow(self._limit.seconds) from error
             if "user-defined function" in str(error) and self._refusal:
                 raise self._refusal from error
-            message = str(error).removesuffix(".")  # as all others of this library
+            message = str(error).removesuffix(".")  # like all messages of this library
             raise InvalidQueryError(self._error_message(message, sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
@@ -230,12 +230,12 @@ class LockedDatabase:
         insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
         self._database.execute("BEGIN")
         try:
-            self._database.executemany(insert, self._within_limit(table.rows()))
+            self._database.executemany(insert, self._rows_within_limit(table))
         except (sqlite3.Error, OverflowError, UnicodeEncodeError):
             # Only a table that SQLite refuses is converted cell by cell. Nearly all are plain text, for which that
             # would double the time of loading.
             self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
-            rows = self._within_limit(table.rows())
+            rows = self._rows_within_limit(table)
             self._database.executemany(insert, (tuple(map(_stored, row)) for row in rows))
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
@@ -254,15 +254,15 @@ class LockedDatabase:
             if is_filled_here and notation is None:
                 continue  # it holds texts
             checked = self._notation_of_all(name, index, notation)
-            if checked is None:
-                continue
-            if checked.is_doubtful and has_doubts:
-                continue
-            found[column] = checked
+            if checked and not (checked.is_doubtful and has_doubts):
+                found[column] = checked
         return found
 
     def _notation_of_all(self, name: str, index: int, sampled: Notation | None) -> Notation | None:
-        """Return the notation of all cells of a column; if not plain, make a SQL function that converts the cells."""
+        """Return the notation of all cells of a column; None for a column of texts.
+
+        If it is not plain, make a SQL function ``numeral_<index>`` that converts the cells.
+        """
         column = self.tables[name].columns[index]
         is_there = f"{quoted_name(column)} IS NOT NULL"
         cells = set(self._cells(name, column, is_there))
@@ -279,6 +279,7 @@ class LockedDatabase:
         return notation
 
     def _cells(self, name: str, column: str, condition: str) -> list[Any]:
+        """Return the cells of a column in the rows that meet the *condition*, which may end with a LIMIT."""
         self._limit.remaining()
         found = self._database.execute(
             f"SELECT {quoted_name(column)} FROM {quoted_name(name)} WHERE {condition}"  # noqa: S608
@@ -292,11 +293,11 @@ class LockedDatabase:
     def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
         """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
 
-        If it cannot be computed, the result is ``(False, [])``. *table* is empty for an expression without columns, which
-        is evaluated once.
+        If it cannot be evaluated, return ``(False, [])``. *table* is empty for an expression without columns, which is
+        evaluated once.
         """
         rows = f"FROM {quoted_name(table)}" if table else ""
-        # All numbers become one, so that only texts are many.
+        # All numbers become 0, so that DISTINCT leaves one of them.
         given = f"FROM (SELECT {expression} AS value {rows}) WHERE typeof(value) IN ('text', 'integer', 'real')"
         values = f"SELECT DISTINCT iif(typeof(value) = 'text', value, 0) {given}"
         try:
@@ -310,7 +311,7 @@ class LockedDatabase:
         return 0 in cells, texts
 
     def _make_numeric(self, name: str) -> None:
-        """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
+        """Replace a table by one whose columns of numbers have a numeric affinity, and NULL for cells without a value."""
         table = self.tables[name]
         quoted = quoted_name(name)
         values = list[str]()
@@ -366,9 +367,9 @@ class LockedDatabase:
         for length in filter(None, lengths):
             self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * length)
 
-    def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
-        rows = iter(rows)
+    def _rows_within_limit(self, table: TextTable) -> Iterator[Row]:
+        """Yield the rows until the time limit, which is checked once per thousand rows: a check costs as much as a row."""
+        rows = table.rows()
         while portion := list(islice(rows, SAMPLED)):
             self._limit.remaining()
             yield from portion
@@ -392,7 +393,7 @@ class LockedDatabase:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        """In the body, allow only SELECTs over the tables and the listed functions, and limit time and length."""
+        """In the block, allow only SELECTs over the tables and the listed functions, and limit time and length."""
         self._refusal = None  # an earlier statement's
         longest = self._longest_cell + LEAST_LENGTH
         usual = self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
@@ -410,12 +411,13 @@ class LockedDatabase:
         return self._limit.is_over or more > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Tell SQLite whether a statement may do *action* (https://sqlite.org/c3ref/c_alter_table.html)."""
         allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
         if action == sqlite3.SQLITE_READ and second:
             allowed = first in self.tables or first in _TABLES_OF_JSON
         elif action == sqlite3.SQLITE_READ:
-            # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
-            # SQLite's own tables are refused.
+            # No column is read: only the rows of a table or a WITH clause are counted. The name may be of either, so
+            # only SQLite's own tables are refused.
             allowed = not str(first).lower().startswith(_OWN_TABLES)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
@@ -424,7 +426,7 @@ class LockedDatabase:
         return sqlite3.SQLITE_DENY
 
     def _keeping_refusal(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
-        """Call one of our functions, and keep its refusal, which SQLite does not pass on. With NULL, it gives NULL."""
+        """Call one of our functions, and keep its refusal, which SQLite does not pass on; return NULL if it is given one."""
         if None in arguments:
             return None
         try:
@@ -437,9 +439,9 @@ class LockedDatabase:
         """Return an error message with the problem, and the columns of the tables that were named."""
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
-            problem += f" (a text stands in single quotes: '{column[1]}')"
+            problem += f" (a text is written in single quotes: '{column[1]}')"
         if "not authorized" in problem or "prohibited" in problem:
-            problem = "only the rows of memories and SQL's plain functions are in reach"
+            problem = "a query can use only the rows of memories and SQL's plain functions"
         parts = [problem]
         for name, table in self.tables.items():
             parts.append(f"{name} has the columns {columns_with_examples(table)}")
@@ -476,12 +478,8 @@ def _check_statement(sql: str) -> None:
 
 
 def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
-    columns = list[str]()
-    for column in table.columns:
-        affinity = affinities.get(column, "")
-        columns.append(f"{quoted_name(column)} {affinity}")
-    listed_columns = ", ".join(columns)
-    return f"CREATE TABLE {quoted_name(name)} ({listed_columns})"
+    columns = [f"{quoted_name(column)} {affinities.get(column, '')}" for column in table.columns]
+    return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 
 def quoted_name(name: str) -> str:
@@ -508,7 +506,7 @@ def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
-    """Return a cell of an answer as text if it is bytes, which only an expression can have made."""
+    """Return a cell of an answer; as text, if it is bytes, which only an expression can have made."""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")
     return cell

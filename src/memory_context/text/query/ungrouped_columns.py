@@ -20,7 +20,7 @@ def checked_statement(sql: str, tables: Mapping[str, TextTable]) -> exp.Expr:
 
     Raises:
         InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate; or the statement cannot
-            be parsed, so that nothing in it can be checked.
+            be parsed, and so not checked.
     """
     try:
         statement = sqlglot.parse_one(sql, dialect="sqlite")
@@ -47,7 +47,7 @@ def _error_message(select: exp.Select, column: str) -> str:
     if select.args.get("group") is None:
         return (
             f"an aggregate gives one value for all rows, and {column} has one in each: add GROUP BY {column}, "
-            f"or leave it out"
+            "or leave it out"
         )
     return f"a group has several values of {column}: add it to GROUP BY, or take min({column}) or max({column})"
 
@@ -55,7 +55,7 @@ def _error_message(select: exp.Select, column: str) -> str:
 def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
     """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none.
 
-    A name of an output is none, unless it is also among the names of columns that are *read*, which hide it.
+    The name of an output does not count, unless it is hidden by a column of that name among the columns *read*.
     """
     group, having, order = map(select.args.get, ("group", "having", "order"))
     checked: list[exp.Expr] = [*select.expressions]
@@ -95,7 +95,7 @@ def _is_alone(term: exp.Expr) -> bool:
 
 
 def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
-    """Return the expression of a GROUP BY term: that of the output column of this number or name, or the term itself."""
+    """Return the expression that a GROUP BY term means: the output column of that number or name, or the term itself."""
     if isinstance(grouped, exp.Literal) and grouped.is_int:
         number = int(grouped.this)
         if 0 < number <= len(outputs):

@@ -11,13 +11,13 @@ from memory_context.text.shortened_name_list import listed
 
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60
-# The limits to try, one after the other: how many characters of a text are shown, and three times the number of a list's
-# items. Each is about a third of the one before, which needs few attempts and wastes little room.
+# The limits to try in turn: the characters of a text that are shown, and three times the items of a list. Each is about
+# a third of the one before, which needs few attempts and wastes little room.
 LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 
 
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return `value` cut to texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
+    """Return `value` with texts cut to `limit` characters, lists and objects to `limit` // 3 parts, and `depth` levels."""
     if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
         gap = prompts.GAP_IN_LINE.format(count=len(value) - limit)
         return value[:limit] + gap.rstrip()

@@ -20,7 +20,7 @@ from memory_context.text.lines import line_end, line_start, without_colours
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
-# In fewer characters a match could not be recognised.
+# A match could not be recognised in fewer characters.
 NARROWEST = 8
 
 
@@ -62,20 +62,20 @@ class MatchingLines:
         )
 
     def render(self, start: int, end: int) -> str:
-        """Render the lines with their neighbours, each once, with a gap mark where lines are left out."""
+        """Render the matching lines with their neighbours, each line once, with a gap mark where lines are left out."""
         lines = list[str]()
         last = 0
         for index in range(start, end):
             for number, marked in self._with_neighbours(index, last):
-                is_behind_gap = 0 < last < number - 1
-                if self.context and is_behind_gap:
+                is_after_gap = 0 < last < number - 1
+                if self.context and is_after_gap:
                     lines.append(prompts.GAP)
                 lines.append(marked)
                 last = number
         return "\n".join(lines)
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield one line with fewer and fewer neighbours, and then less and less of the line around its match."""
+        """Yield one matching line with fewer and fewer neighbours, then less and less of it around its match."""
         end = index + 1
         for context in _halves(self.context):
             yield replace(self, context=context).render(index, end)
@@ -84,7 +84,7 @@ class MatchingLines:
                 yield replace(self, context=0, width=width).render(index, end)
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
-        """Yield the number and text of the line and of its neighbours that do not match and come after line `last`."""
+        """Yield the number and text of a matching line, and of its neighbours after line `last` that do not match."""
         start, number, hit = self.matches[index]
         least = max(last + 1, number - self.context)
         stop = min(self.count + 1, number + self.context + 1)
@@ -152,7 +152,7 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:
-    """Return a pattern for a text in upper or lower case, by Unicode's rules, as it is written or as JSON escapes it.
+    """Return a pattern that finds *wanted* in any case by Unicode's rules, as it is written or as JSON escapes it.
 
     Accents may be composed or decomposed.
     """
@@ -173,7 +173,11 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
-    """Yield each line that any match is in, or partly in."""
+    """Yield each line that contains a match or a part of one.
+
+    Raises:
+        SelectionTimeoutError: The search took too long, or too much memory.
+    """
     time_limit = TimeLimit()
     start = 0
     number = 1
@@ -185,11 +189,11 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
             match = wanted.search(text, start, timeout=seconds, concurrent=True)
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
-        # An empty match after the last line break is in no line.
+        # An empty match after the last line break is not in a line.
         if match is None or match.start() >= len(text):
             return
         hit = match.start()
-        # A match that ends with a line break is not in the next line.
+        # A match that ends with a line break does not touch the next line.
         last = max(hit, match.end() - 1)
         number += text.count("\n", passed, hit)
         start = line_start(text, hit)

@@ -24,9 +24,10 @@ LONGEST_PATH_SHOWN = 80
 
 
 def found_values(text: str, path: str) -> FoundValues:
-    """Return the values that `path` finds in the JSON, JSON lines, objects or repr of `text`, or else inside an MCP result.
+    """Return the values that `path` finds in `text`: JSON, JSON lines, objects in sequence, a repr, or an MCP result.
 
-    The root of JSON lines is the list of their records. A path that finds nothing there is tried on each record.
+    The root of JSON lines is the list of their records. A path that finds nothing there is tried on the values inside an
+    MCP result, then on each record.
 
     Raises:
         InvalidSelectionError: `path` is not a JSONPath, or the text holds no values.
@@ -72,13 +73,13 @@ def _nothing_found(
     path: str,
     root: Any,  # noqa: ANN401 - whatever JSON holds
 ) -> str:
-    """Return the message that nothing was found, with how far the path leads and what is there."""
+    """Return the message that nothing was found, which says how far the path leads and what is there."""
     message = prompts.NO_VALUE.format(path=_path_in_message(path))
     for count in range(len(query.segments) - 1, -1, -1):
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
         node = next(iter(environment.found(shorter, root)), None)
         if node:
-            # The parentheses are for a gist among other values; here it stands in a sentence.
+            # The parentheses are for a gist among other values; here it is part of a sentence.
             there = gist(node.value).removeprefix("(").removesuffix(")")
             reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=there)
             return f"{message} {reached}"
@@ -142,7 +143,7 @@ class _TimedPattern(Match):
         self._method = method
 
     def __call__(self, string: object, pattern: object) -> bool:
-        """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
+        """Return whether `pattern` matches; false if either is not a string, or the pattern is invalid."""
         if not (isinstance(string, str) and isinstance(pattern, str)):
             return False
         seconds = self._environment.time_limit.remaining()
@@ -162,7 +163,7 @@ _ATOM = regex.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
 
 
 def _dot(match: regex.Match[str]) -> str:
-    """Return the class that a dot stands for, any character but line breaks (RFC 9485, section 5.3); others unchanged."""
+    """Return the class that a dot means, any character but line breaks (RFC 9485, section 5.3); other atoms unchanged."""
     if match.group() == ".":
         return r"[^\n\r]"
     return match.group()
@@ -181,12 +182,16 @@ class _TimedEnvironment(JSONPathEnvironment):
         self.function_extensions["search"] = _TimedPattern(self, "search")
 
     def query(self, path: str) -> JSONPathQuery:
-        """Return the compiled query of `path`."""
+        """Return the compiled query of `path`.
+
+        Raises:
+            InvalidSelectionError: `path` is not a JSONPath.
+        """
         try:
             return self.compile(path)
         except (JSONPathError, RecursionError, ValueError) as error:
             raise InvalidSelectionError(
-                f"path={_path_in_message(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name or $['a-b']"
+                f"path={_path_in_message(path)} is not a JSONPath: {error}; paths begin with $: $.items[0].name or $['a-b']"
             ) from error
 
     def found(self, query: JSONPathQuery, root: Any) -> Iterable[JSONPathNode]:  # noqa: ANN401 - whatever JSON holds

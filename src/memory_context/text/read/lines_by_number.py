@@ -23,7 +23,7 @@ _LINES = re.compile(
 
 
 class LineSpan(NamedTuple):
-    """A part of a text: the characters from `start` (from 0) up to `end`, in the lines `first` to `last` (from 1)."""
+    """A part of a text: its characters from offset `start` up to `end`, which are in lines `first` to `last` (from 1)."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class LineNumbers:
         self._before = [0]
 
     def at(self, place: int) -> int:
-        """Return the number, from 1, of the line that holds the offset `place`."""
+        """Return the number (from 1) of the line that holds the offset `place`."""
         block = place // LINE_BLOCK
         before = self._before
         for counted in range(len(before), block + 1):
@@ -54,7 +54,7 @@ def parse_lines(lines: str, count: int) -> Span:
     """Return the first and the last line (from 1) of the range `lines` in a text of `count` lines.
 
     Raises:
-        InvalidLinesError: It is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
+        InvalidLinesError: `lines` is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
     """
     match = _LINES.fullmatch(lines)
     if match is None:
@@ -112,7 +112,7 @@ def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
 
 
 def _skip_lines(text: str, start: int, count: int) -> int:
-    """Return where the line begins that is `count` lines after the one at `start`; beyond the end if there is none."""
+    """Return the offset of the line `count` lines after the one at `start`; beyond the end if there is none."""
     for _ in range(count):
         # One character beyond the end, as if a line break ended the text: the caller subtracts it again.
         start = text.find("\n", start) + 1 or len(text) + 1

@@ -1,4 +1,4 @@
-"""Find the lines of a text that are most like one that was not found in it, as hints in an error."""
+"""Find the lines of a text that are most like what was not found in it, as hints in an error."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _WORD = regex.compile(r"\w{3,40}")
 
 
 def nearest_lines(text: str, wanted: str) -> list[str]:
-    """Return up to three lines that share words with `wanted`, or else have similar words, each after its number.
+    """Return up to three lines that share words with `wanted`, or else have similar words, each as ``120: text``.
 
     Only the first 500,000 characters are searched.
     """
     head = text[:CHARACTERS_SEARCHED]
-    lower = head.lower()
+    # The only letter that has more than one character in lower case, with which the offsets would not be those of `head`.
+    lower = head.replace("İ", "i").lower()
     telling = terms(wanted)[:8]
     words = [word for word in telling if len(word) >= SHORTEST_WORD and word in lower]
     if not words:

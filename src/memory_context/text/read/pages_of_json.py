@@ -1,4 +1,4 @@
-"""Cut JSON values that a path finds into pages: by values, or by the elements, members or characters of one large value."""
+"""Cut the JSON values that a path finds into pages: of values, or of one large value's elements, members or characters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from memory_context.model.selection import Cost, Page
 from memory_context.text.json_documents import to_json
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
-from memory_context.text.read.paging import (
-    CHARACTERS_TRIED_PER_TOKEN,
-    fits,
-    page_of,
-)
+from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN, fits, page_of
 
 DEEPEST = 6
 
@@ -27,8 +23,8 @@ class FoundValues:
     Attributes:
         values: The values; or the elements, members or characters of one value.
         single: Whether this is the one value that the path can find, which is written by itself and not in a list.
-        unit: What the parts of one value are called; empty for values.
-        keys: The names of members.
+        unit: What the parts of one value are called, such as ``members``; empty for values.
+        keys: The names of the members, if the parts are members.
     """
 
     values: Sequence[Any]
@@ -52,7 +48,7 @@ class FoundValues:
         return self._written(start, self.values[start:end])
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield the value with long texts, lists and objects cut more and more, then a note only; all valid JSON."""
+        """Yield the value with long texts, lists and objects cut more and more, then only a note; all valid JSON."""
         if isinstance(self.values, str):
             return
         value = self.values[index]
@@ -85,7 +81,14 @@ def parts_of(found: FoundValues) -> FoundValues | None:
 
 
 def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -> Page:
-    """Return a page of the values that `path` finds; if a single one is too large for a page, of its parts."""
+    """Return a page of the values that `path` finds; of its parts, if there is one value and it is too large for a page.
+
+    Raises:
+        InvalidSelectionError: See `found_values` and `page_of`.
+        NothingMatchedError: See `found_values`.
+        SelectionTimeoutError: See `found_values`.
+        BudgetTooSmallError: See `page_of`.
+    """
     # Imported here, because the JSONPath library takes longer to import than most commands take to answer.
     from memory_context.text.read.jsonpath import found_values  # noqa: PLC0415
 
@@ -98,4 +101,5 @@ def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: 
         # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
         may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
         is_whole = may_fit and fits(found.render(0, 1), budget, cost)
-    return page_of(found if is_whole else parts, offset, budget, cost)
+    shown = found if is_whole else parts
+    return page_of(shown, offset, budget, cost)

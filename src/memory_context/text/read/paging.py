@@ -1,6 +1,6 @@
-"""Cut a page that fits a budget: from a text after a line, from matches, values or rows between two of them.
+"""Cut a page that fits a budget: a text after a line; a list of matches, values or rows between two of them.
 
-An *offset*, where the next page begins, counts characters of a text, or items of a list.
+An *offset* is where the next page begins: a number of characters of a text, or of items of a list.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from memory_context.model.selection import Cost, Page
 from memory_context.text.ranges import Span
 from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
 
-# Prose has about four characters per token, code fewer. More than twice that is not tried.
+# Prose has about four characters per token, code fewer. No more than twice that is tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
-# A run of one character may have this many per token. A longer text is too much, whatever it holds.
+# A run of one repeated character may have this many characters per token. A longer text never fits.
 MOST_CHARACTERS_PER_TOKEN = 64
 
 
@@ -71,7 +71,7 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
 
 
 def check_offset(offset: int, total: int) -> None:
-    """Check that `offset` is within a selection of this size; 0 is always valid.
+    """Check that `offset` is within a selection of `total` items or characters; 0 is always valid.
 
     Raises:
         InvalidSelectionError: It is not.
@@ -79,12 +79,12 @@ def check_offset(offset: int, total: int) -> None:
     last = max(total, 1) - 1
     if not 0 <= offset <= last:
         raise InvalidSelectionError(
-            f"offset={offset} lies outside what was selected, which goes from 0 to {last}"
+            f"offset={offset} lies outside what was selected; it must be from 0 to {last}"
         )
 
 
 def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
-    """Return the end of the longest run of items from `start` on that `budget` allows."""
+    """Return the end of the longest run of items from `start` on that fits `budget`; `start` if not even one does."""
 
     def is_too_long(end: int) -> bool:
         return not fits(items.render(start, end), budget, cost)
@@ -99,7 +99,7 @@ def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
 
 
 def fits(text: str, budget: int, cost: Cost) -> bool:
-    """Return whether a text costs at most *budget*; the tokens of a far too long text are not counted."""
+    """Return whether *text* costs at most *budget*; the cost of a far too long text is not computed."""
     if len(text) > MOST_CHARACTERS_PER_TOKEN * budget:
         return False
     return cost(text) <= budget
@@ -112,7 +112,7 @@ def page_of_lines(
 
     Raises:
         InvalidSelectionError: `lines` is not a line range, or `offset` is beyond the end.
-        BudgetTooSmallError: Nothing of them fits `budget`.
+        BudgetTooSmallError: No part of them fits `budget`.
     """
     if budget is None:
         budget = sys.maxsize
@@ -131,7 +131,7 @@ def page_of_lines(
         for span in shown[1:]:
             part = text[span.start : span.end]
             page += f"\n{_gap_before(span)}\n{part}"
-        # A joined text may have more tokens than its parts together.
+        # A text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
             break
@@ -151,7 +151,10 @@ def page_of_lines(
 def _spans_of_page(
     text: str, spans: list[LineSpan], offset: int, budget: int, cost: Cost
 ) -> Iterator[LineSpan]:
-    """Yield the parts of `spans` on a page from `offset` on; it ends before a span of which not even one line fits."""
+    """Yield the parts of `spans` on the page that begins at `offset`.
+
+    The page ends before a later span of which not even one line fits.
+    """
     is_first = True
     for span in spans:
         if 0 < span.end <= offset:
@@ -191,7 +194,7 @@ def truncated(text: str, budget: int, cost: Cost) -> str:
 def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineSpan:
     """Return as much of the beginning of ``text[start:end]`` as `budget` allows, but at least one character.
 
-    If a line ends in it, it is cut after that line.
+    If it must be cut, it is cut after the last line break in it, if there is one.
     """
     size = min(end - start, CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
     while size > 1:

@@ -12,12 +12,7 @@ from memory_context.text.json_documents import to_json
 from memory_context.text.lines import without_colours
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.pages_of_json import page_of_values
-from memory_context.text.read.paging import (
-    line_numbers,
-    page_of,
-    page_of_lines,
-    truncated,
-)
+from memory_context.text.read.paging import line_numbers, page_of, page_of_lines, truncated
 from memory_context.text.read.rows_where_sql_holds import found_rows
 
 DEFAULT_ANSWER = 500
@@ -40,8 +35,8 @@ def read_part(
 ) -> Page:
     """Return the page that begins at `offset` of the part of `text` that `selection` asks for.
 
-    The text of the page costs at most `budget`, in the unit of `cost`. *is_answer* says that `text` is a saved answer of a
-    query.
+    The text of the page costs at most `budget`, in the unit of `cost`. *is_answer* is whether `text` is the saved answer
+    of a query.
 
     Raises:
         InvalidSelectionError: The selection cannot be used on this text; the message says why, and what could be used.
@@ -85,8 +80,8 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
 def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost) -> str:
     """Return a page for a model: the reference, which part of the whole it is, the text, and the call for the next page.
 
-    It costs at most `most`, in the unit of `cost`; but two thirds of that if more follows, so that the last page is not
-    tiny: each page costs a call, and every call sends all earlier pages again. Binary content is only described.
+    It costs at most `most`, in the unit of `cost`, or two thirds of that if more follows: so the last page is not tiny.
+    Each page costs a call, and every call sends all earlier pages again. Binary content is only described.
 
     Raises:
         InvalidSelectionError: See `read_part`.
@@ -124,7 +119,7 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
 
 
 def described_binary(item: MemoryItem, selection: Selection) -> str | None:
-    """Return a description of binary content, or of a text that is all base64 and of which no part is asked for."""
+    """Return a description of binary content, or of a text that is all base64 unless a part is asked for; otherwise None."""
     if isinstance(item.content, bytes):
         return described(item.content, item.media_type)
     if selection.selector not in ("whole", "query"):
@@ -136,7 +131,7 @@ def described_binary(item: MemoryItem, selection: Selection) -> str | None:
 
 
 def _head(item: MemoryItem, most: int, cost: Cost) -> str:
-    """Return the reference; only its key if it is too long, and only the beginning of a very long key."""
+    """Return the reference; if it costs too much, only its key, or only the beginning of a very long key."""
     bare = f"[MemoryRef: {item.memory_key}]"
     for head in (item.ref.render(), bare):
         if cost(head) <= most // 3:
@@ -147,7 +142,7 @@ def _head(item: MemoryItem, most: int, cost: Cost) -> str:
 def _footer(
     item: MemoryItem, selection: Selection, next_offset: int | None, most: int, cost: Cost
 ) -> str:
-    """Return the line that says how to read on: with the next call, or only its offset if the call would be too long."""
+    """Return the line that says how to read on: with the next call, or only its offset if that call is too long."""
     if selection.selector == "query":
         footer = prompts.OTHER_LINES.format(key=item.memory_key)
     elif next_offset is None:

@@ -10,7 +10,7 @@ SECONDS = 5.0
 
 
 class TimeLimit:
-    """The time limit of one read, which starts when this is created."""
+    """The time limit of one read. It starts when this object is created."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds

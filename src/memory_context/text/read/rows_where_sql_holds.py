@@ -43,7 +43,7 @@ class FoundRows:
         first: The index of the first of `rows` among the selected ones.
         total: How many rows were selected.
         of: How many rows the table has.
-        name: Where the table was found; empty if the rows are not of a single table.
+        name: The table's name, such as ``the JSON list $.items``; empty if the rows are not of a single table.
     """
 
     columns: tuple[str, ...]
@@ -80,13 +80,14 @@ def found_rows(
     offset: int,
     budget: int | None,
     *,
-    is_answer: bool = False,
+    is_answer: bool,
 ) -> FoundRows:
     """Return the rows of the table in `text` for which ``where`` holds, with the ``columns`` that are asked for.
 
     Only rows from `offset` on are returned, as many as a page of `budget` tokens could hold. Their cells are written as
     in the text, unless ``columns`` holds expressions. In comparisons, columns of numbers are numbers, and cells without
-    a value are NULL. The expressions can reach nothing but the table, and have 5 seconds.
+    a value are NULL. The expressions can reach nothing but the table, and have 5 seconds. *is_answer* is whether `text`
+    is the saved answer of a query.
 
     Raises:
         InvalidSelectionError: The text has no table, or an expression is invalid; the message names the columns.
@@ -127,7 +128,7 @@ def _selected(
     taken = set(map(str.lower, table.columns))
     row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
     if indexes and row_number:
-        # The cells are taken from the text, because the database has numbers and NULL in their place.
+        # The cells are taken from the text, because the database has numbers and NULL in place of some.
         found = database.select(f"SELECT {row_number} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])

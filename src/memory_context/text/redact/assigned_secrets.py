@@ -34,8 +34,8 @@ from memory_context.text.redact.value_looks_secret import (
 )
 
 # Patterns for the beginning of a value, by which it is judged, and for the rest of it. They are separate so that a
-# rejected value is not read to its end: in a value of megabytes with many names of secrets in it, each of these names
-# would read it again.
+# rejected value is not read to its end: a value of megabytes may have many names of secrets in it, and would be read
+# again from each of them.
 _ValueForm = tuple[regex.Pattern[str], regex.Pattern[str]]
 
 _LONGEST_JUDGED = 64
@@ -130,15 +130,18 @@ class AssignedRule(Rule):
         form = _BARE_PASSWORD if self.is_password else _BARE_KEY
         value = self._find_value(text, name, form, is_bare=True)
         sign = groups.get("assigned") or ""
-        may_stand_alone = sign == "=" or sign.startswith(":")
-        may_go_on = _ASSIGNMENT.fullmatch(sign) and (value or may_stand_alone)
-        # If the name is at the beginning of a line, the value may continue up to a blank.
-        in_line = _line_form(text, name.start()) if may_go_on else None
-        return (in_line and self._find_in_line(text, name, in_line)) or value
+        may_be_in_line = value or sign == "=" or sign.startswith(":")
+        if may_be_in_line and _ASSIGNMENT.fullmatch(sign):
+            # If the name is at the beginning of a line, the value may continue up to a blank.
+            in_line = _line_form(text, name.start())
+            if in_line:
+                return self._find_in_line(text, name, in_line) or value
+        return value
 
     def _find_value(
         self, text: str, name: regex.Match[str], form: _ValueForm, *, is_bare: bool = False
     ) -> Span | None:
+        """Return the span of a value in this *form* after *name*, if it looks like a secret; otherwise None."""
         beginning, rest = form
         value = beginning.match(text, name.end())
         if value is None:
@@ -153,11 +156,12 @@ class AssignedRule(Rule):
             unescaped = _ESCAPES.sub("", unescaped)
         if not self._is_secret(name, unescaped, is_cut=is_cut, is_bare=is_bare):
             return None
-        return value.start(), rest.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
+        return value.start(), rest.match(text, end).end()  # type: ignore[union-attr] # it always matches
 
     def _find_in_line(
         self, text: str, name: regex.Match[str], form: regex.Pattern[str]
     ) -> Span | None:
+        """Return the span of a value that may contain anything but blanks and quotes, if it looks like a secret."""
         value = form.match(text, name.end())
         if value is None:
             return None
@@ -200,16 +204,15 @@ class WordRule(Rule):
             return
         for match in _SAID.finditer(text):
             value = match["value"].rstrip(".!?:")
-            if is_made_up(value) and not (
-                is_code(value, is_cut=False) or is_no_secret(value, is_cut=False)
-            ):
+            is_other = is_code(value, is_cut=False) or is_no_secret(value, is_cut=False)
+            if is_made_up(value) and not is_other:
                 yield SecretSpan(*match.span("value"), self.kind)
 
 
 def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
     """Return the form of a value up to the end of its line, if the line begins with its name; otherwise None.
 
-    The part of the name that a rule knows begins at *name_start*. The line may be within a string, after an escaped line
+    The part of the name that a rule knows begins at *name_start*. The line may be inside a string, after an escaped line
     break.
     """
     start = max(0, name_start - _LONGEST_LINE_START)
@@ -230,10 +233,10 @@ def _value_form(char: str, start: str = "") -> _ValueForm:
     return beginning, regex.compile(f"{char}*+")
 
 
-# A quote is inside a value unless one of these follows. Before one of these it may end a string of JSON around the value;
-# before any other character the text cannot be JSON.
+# A quote is inside a value unless one of these follows it. Before one of these, it may end a JSON string around the value;
+# before any other character, it cannot.
 _INSIDE = r"(?![\s,:}\]+.;&%)]|\Z)"
-# What a value in apostrophes may contain: other quotes, and an apostrophe that is in quotes, escaped as in shells ('\''),
+# What a value in apostrophes may contain: other quotes, and apostrophes that are in quotes, escaped as in shells ('\''),
 # or doubled as in SQL and YAML.
 _IN_APOSTROPHES = rf"(?:\"{_INSIDE}|\\*+`)(?=[^\s']{{0,256}}')|'\"'\"'|'\\''|''(?![\s'\"])"
 
@@ -277,7 +280,7 @@ _IN_LINE = regex.compile(_LINE.format(r"[^\s\"'`]"), regex.MULTILINE)
 _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 
 
-# The stages of a deployment that may follow a name: DB_PASSWORD_PROD=…
+# Stages of deployment that may follow a name: DB_PASSWORD_PROD=…
 _STAGES = "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
 
 # What must follow a name to make a closer look worthwhile: a sign and the beginning of a value, as in `_SIGNS`, but with
@@ -309,7 +312,7 @@ def _argument(
     name: str = "",
     before: str = "--[A-Za-z0-9_-]{0,40}?",
 ) -> AssignedRule:
-    """Make a rule for a value after a blank: that of an option, or in .netrc."""
+    """Make a rule for a value after a blank: of an option (``--token …``), or in .netrc."""
     hint_of_argument = rf"{before}(?:{hint})[ \t]".lower()
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
     return AssignedRule(kind, hint_of_argument, regex.compile(named))

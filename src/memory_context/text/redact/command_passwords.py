@@ -22,7 +22,7 @@ def is_password(value: str) -> bool:
     return value.strip("<>{}[]()$%*").lower() not in _EXAMPLES and not is_placeholder(value)
 
 
-# An argument ends before an escaped quote: in JSON this ends the string of the argument, or is the end of the argument.
+# An argument ends before a quote, escaped or not: in JSON, an escaped quote may close the quotes around the argument.
 _ARGUMENT = r"(?P<value>(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256})"
 _CURL = r"(?:-[A-Za-z]{0,8}u|--(?:proxy-)?user)[ =]?[\"']?[^\s:\"']{1,64}:"
 _SQL, _LDAP = "-p", "-w "
@@ -68,9 +68,10 @@ class CommandRule(Rule):
                 given = _argument_of(word).match(text, position)
                 if given is None or not is_password(given["value"]):
                     return None
-                # Other commands also use an option with this letter for something else.
-                is_certain = word in ("curl", "sshpass") or is_made_up(given["value"])
-                return given.span("value") if is_certain else None
+                # With the other commands, an option of this letter may mean something else.
+                if word in ("curl", "sshpass") or is_made_up(given["value"]):
+                    return given.span("value")
+                return None
         return None
 
 

@@ -37,7 +37,7 @@ _WORDS = (
 )
 # Signs between a name and its key. Not among them: the slash of a path, an @ ("create-token@1b64…"), and a sign with
 # which a key begins. The end of a line counts only after another sign or before an indented line, because the line below a
-# word may be another row. A tab or a line break inside JSON is an escape, whose letter is no part of the key behind it.
+# word may be another row. A tab or line break in JSON is an escape, whose letter is not part of the key after it.
 _ESCAPE = rf"\\(?!(?:{_WORDS})(?![A-Za-z0-9_]))[bfnrt]"
 _LINE_END = r"(?<=[:=({\[>\\][ \t\r\n]{0,8})\n|\n(?=[ \t])"
 _SIGNS = (
@@ -50,7 +50,7 @@ _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
 _ANY_SIGNS = r"(?:\\[bfnrt]|\W){1,24}+"
 _ANY_STEP = rf"(?:[a-z]{{1,11}}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{{0,40}}+(?=[({{])){_ANY_SIGNS}"
 _AHEAD = rf"{_ANY_SIGNS}(?:{_ANY_STEP}){{0,4}}(?:base64:)?(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
-# Where a key begins: not within a word, unless that is the letter of an escape, and not with that letter.
+# Where a key begins: not within a word, except after the letter of an escape, and not with that letter.
 _BEGINS = rf"(?:(?<![\w+/.~-])|(?<={_ESCAPE}))(?<!\\(?=[bfnrt]))"
 # A key is written in one of the alphabets of base64, or with dots.
 _VALUE = (

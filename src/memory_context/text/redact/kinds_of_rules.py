@@ -13,7 +13,7 @@ import regex
 
 from memory_context.text.ranges import Span
 
-# The beginning of a key: no letter or digit precedes it, except as the end of an escape: of a string (\n, \u0027), a URL
+# The beginning of a key: no letter or digit precedes it, except the end of an escape: in a string (\n, \u0027), a URL
 # (%20), or a terminal (ESC[32m).
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})|(?<=\[[0-9;]{1,12}m))"
 END = r"(?![A-Za-z0-9])"
@@ -22,7 +22,7 @@ _ESCAPES = tuple(
     for escape in (rb"\\(?:[bfnrt]|u[0-9a-f]{4})", b"%[0-9a-f]{2}", rb"\[[0-9;]{1,12}m")
 )
 _SHORTEST_RUN = 16
-# The literal at the beginning of a hint, up to a character that a count follows, which may be missing.
+# The literal at the beginning of a hint, without a last character that a count or an alternative follows.
 _LITERAL = re.compile(r"(?:[a-z0-9_:/<> =\"-](?![?*{|]))*")
 
 
@@ -154,11 +154,11 @@ class JointRule(Rule):
 
 
 def joint(rules: Iterable[Rule]) -> list[Rule]:
-    """Return *rules*, with those joined into one whose hints begin with the same literal."""
+    """Return *rules*, but with one joint rule in place of those whose hints begin with the same literal."""
     groups = dict[object, list[Rule]]()
     for rule in rules:
-        literal = _LITERAL.match(rule.hint)
-        begins: object = literal and literal[0]
+        end = _LITERAL.match(rule.hint).end()  # type: ignore[union-attr] # it always matches
+        begins: object = rule.hint[:end]
         if type(rule).find_all is not Rule.find_all:  # it searches the text in its own way
             begins = rule
         groups.setdefault(begins, []).append(rule)

@@ -81,6 +81,7 @@ def _begins_item(text: str, place: int, depth: int) -> bool:
 
 
 def _is_outside(text: str, place: int, depth: int) -> bool:
+    """Return whether the line at *place* is indented by less than *depth*, or begins another document."""
     indentation = text[place : place + depth]
     return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
 

@@ -16,7 +16,7 @@ from memory_context.text.redact.private_keys import JOINT
 
 MARKER_BEGINS = "[redacted "
 MARKER = regex.compile(rf"{re.escape(MARKER_BEGINS)}[a-z][a-z0-9_]{{0,39}}\]")
-# Tokens of JSON. Only numbers and the words of JSON are wanted, in the group; strings match so that they are skipped.
+# Tokens of JSON. Only its numbers and words are wanted, which are in the group; strings match so that they are skipped.
 _JSON_TOKEN = regex.compile(
     r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
 )
@@ -31,15 +31,15 @@ def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[Secret
         if not joined or span.start >= joined[-1].end:
             joined.append(span)
             continue
-        last = joined[-1]
+        last = joined.pop()
         end = max(last.end, span.end)
         kind = min(last.kind, span.kind, key=ranks.__getitem__)
-        joined[-1] = SecretSpan(last.start, end, kind)
+        joined.append(SecretSpan(last.start, end, kind))
     return joined
 
 
 def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
-    """Return the parts of *spans* outside markers that the text already has, without those that are only line breaks."""
+    """Return the parts of *spans* outside the markers that *text* already has, except those that are only line breaks."""
     markers = [marker.span() for marker in MARKER.finditer(text)]
     outside = list[SecretSpan]()
     for span in spans:
@@ -64,9 +64,9 @@ def _parts_between(span: SecretSpan, markers: Sequence[Span]) -> Iterator[Secret
 
 
 def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
-    """Return *spans*; in a text that is JSON, each inside a number or a word is widened to the whole of it.
+    """Return *spans*; in a text that is JSON, each span inside a number or a word is widened to the whole of it.
 
-    The marker that replaces such a value is a string.
+    The marker that replaces such a value must be a string.
     """
     document = text.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not document.startswith(("{", "[")):
@@ -75,10 +75,7 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
     widened = list[SecretSpan]()
     for span in spans:
         begun = bisect_right(values, span.start, key=itemgetter(0))
-        if begun == 0:
-            widened.append(span)
-            continue
-        start, end = values[begun - 1]
+        start, end = values[begun - 1] if begun else (0, 0)
         if span.end > end:
             widened.append(span)
         elif not widened or widened[-1].end != end:  # otherwise two secrets are in one number

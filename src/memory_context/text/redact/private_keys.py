@@ -1,8 +1,8 @@
 """Find private keys in text form: whole, cut off at either end, in one line, or in a string with escaped line breaks.
 
 The block has the form of RFC 7468 or a similar one (RFC 1421, RFC 4880, OpenSSH, PuTTY): a *head*, a line with dashes
-that says what follows, then a body of base64, then a *foot*. Its lines are below each other, or each is a string of its
-own, in a JSON list or concatenated in code. `private_keys_in_prefixed_lines` finds blocks whose lines all have a prefix.
+that says what follows, then a body of base64, then a *foot*. Its lines are below each other, or each is a separate
+string, in a JSON list or concatenated in code. `private_keys_in_prefixed_lines` finds blocks whose lines all have a prefix.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _QUOTE = r"\\{0,7}[\"'`]"
 
 # Between two lines: line breaks, also escaped ones, and what programs put before lines, such as >, | and numbers.
 _GAP = rf"(?:{_BREAK}|[^A-Za-z0-9+/=\\\-\[\]{{}}\"'`]|[0-9]{{1,6}}[:|\t]|[+,](?=\s|\\)){{1,40}}+"
-# Between two lines that are strings, also a comma or a plus; but no colon, because no string may be a name in JSON.
+# Between two lines that are strings, also a comma or a plus; but no colon, because the first must not be a name in JSON.
 JOINT = rf"(?:{_BREAK}){{0,2}}{_QUOTE}(?:{_BREAK}|[^A-Za-z0-9/=\\\-\[\]{{}}\"'`:]){{0,40}}+{_QUOTE}"
 _END_OF_STRING = rf"(?=(?:{_BREAK}){{0,2}}{_QUOTE}(?!\s*:))"
 # A key in one line, because some tools remove the line breaks.
 _ONE_LINE = rf"[A-Za-z0-9+/]{{16,}}+(?:={{1,2}}(?:=[A-Za-z0-9+/]{{4}})?)?(?:{FOOT})?"
-# A line when reading backwards from the foot of a key whose beginning was cut off. It begins after a line break, which may
-# be an escaped one that ends with an n.
+# A line when reading backwards from the foot of a key whose beginning was cut off. It begins after a line break, which
+# may be an escaped one: a backslash and a letter.
 _LINE_BACKWARDS = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
 
 
 def _body(gap: str, line_end: str = "") -> str:
-    """Return a pattern for the lines of base64; a short last line must be before the foot, a quote or a line's end."""
+    """Return a pattern for the lines of base64. A short last line must be before the foot, a quote or the end of a line."""
     lines = f"(?:{gap}{_LINE}{line_end})++"
     last = f"{gap}{_LAST_LINE}{line_end}"
     before_foot = f"(?:{last}){{1,2}}(?=(?:{gap})?-----END)"

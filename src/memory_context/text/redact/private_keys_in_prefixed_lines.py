@@ -2,7 +2,7 @@
 
 A block without prefixes is found by `private_keys`. Here the head of the key shows the prefix of each of its lines,
 except for numbers and times, which change from line to line. So nothing is guessed: a line belongs to the key if it
-begins as the first one did, and the rest of it is base64.
+begins like the first one, and the rest of it is base64.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PrefixedKeyRule(Rule):
         prefix = _prefix_shape(text, position)
         if head is None or prefix is None:
             return None
-        # The prefix may be before the first line only.
+        # Perhaps only the first line has the prefix.
         end = _key_end(text, head.end(), prefix) or _key_end(text, head.end(), [])
         return (position, end) if end else None
 
@@ -53,7 +53,7 @@ class PrefixedKeyRule(Rule):
 def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
     """Return where the key with this *prefix* ends; None if no line below its head is a line of a key."""
     end = None
-    # That of a short line, which belongs to the key if only blank lines or the foot follow.
+    # The end of a short line, which belongs to the key if only blank lines or the foot follow.
     last_line_end = None
     for start, line in _lines(text, head_end):
         plain = _COLOUR.sub("", line)
@@ -78,7 +78,7 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
 
 
 def _prefix_shape(text: str, position: int) -> list[str] | None:
-    """Return the shapes of the tokens before *position* in its line; None if the prefix is too long."""
+    """Return the shapes of the tokens before *position* in its line; None if these have more than 300 characters."""
     start = max(0, position - LONGEST_PREFIX)
     line_ends = list(_LINE_END.finditer(text, start, position))
     if line_ends:
@@ -89,7 +89,7 @@ def _prefix_shape(text: str, position: int) -> list[str] | None:
 
 
 def _shape(token: str) -> str:
-    """Return the part of a token that is the same in each line: not its digits, nor the number of blanks."""
+    """Return what is the same of a token in each line: ``0`` for one with digits, a single blank for any run of blanks."""
     if token.isspace():
         return " "
     if any(map(str.isdigit, token)):
@@ -98,7 +98,7 @@ def _shape(token: str) -> str:
 
 
 def _after_prefix(line: str, prefix: list[str]) -> str | None:
-    """Return the rest of *line* after a prefix of these shapes; None if it does not begin with one."""
+    """Return the rest of *line* after a prefix of these shapes; None if it does not begin with such a prefix."""
     is_of_diff = len(prefix) == 1 and {prefix[0], line[:1]} <= _MARKS_OF_DIFFS
     if is_of_diff:
         return line[1:].strip(_PADDING)
@@ -106,7 +106,7 @@ def _after_prefix(line: str, prefix: list[str]) -> str | None:
     for number, shape in enumerate(prefix, 1):
         token = _TOKEN.match(line, position)
         if token is None:
-            # From a blank line an editor may have removed the last blank of the prefix.
+            # In a blank line, an editor may have removed the blank at the end of the prefix.
             return "" if number == len(prefix) else None
         if _shape(token[0]) != shape:
             return None
@@ -115,7 +115,7 @@ def _after_prefix(line: str, prefix: list[str]) -> str | None:
 
 
 def _lines(text: str, position: int) -> Iterator[tuple[int, str]]:
-    """Yield the start and text of the line at *position* and of those below, up to a too long one or a quote."""
+    """Yield the start and text of the line at *position* and of those below, up to a quote or a line that is too long."""
     while position <= len(text):
         limit = position + LONGEST_LINE
         end = _LINE_END.search(text, position, limit)

@@ -19,13 +19,13 @@ PASSES = 8
 
 
 class JsonForm(NamedTuple):
-    """The parts of JSON that a program wrote and not a person or a model: ids, types, dates.
+    """The parts of JSON that a program wrote, not a person or a model: ids, types, dates.
 
     A user's patterns are not applied to them: a pattern for numbers would match in every record.
 
     Attributes:
         kept: The names of the values that a program wrote.
-        nested: The names of the values that have this same form; any other value was written by people and models.
+        nested: The names of the values that have this same form; all others were written by people and models.
         shows_names: Whether the patterns are applied to the names themselves.
     """
 
@@ -61,7 +61,7 @@ class Redaction:
         return self._without(text, "all")
 
     def line(self, text: str) -> str:
-        """Return a text that was made from the texts redacted so far, without secrets and pieces of their secrets."""
+        """Return *text*, made from the texts redacted so far, without secrets and without pieces of their secrets."""
         if self.redactor is None:
             return text
         return self.redactor.without_pieces(self.text(text), self.secrets)
@@ -78,8 +78,8 @@ class Redaction:
         """Return a JSON text without secrets, which is JSON of the same shape.
 
         The library's own rules are applied to the whole text, because a name may show that its value is a secret; they
-        keep JSON valid. A user's patterns may not do so, so they are applied to each string, each number, and each pair
-        of a name and its value separately.
+        keep JSON valid. A user's patterns may break it, so they are applied to each string, each number, and each pair of
+        a name and its value separately.
 
         Raises:
             ValueError: The text is not JSON.
@@ -117,7 +117,8 @@ class Redaction:
                 yield name, value
                 continue
             shown = self._without(name, "own") if form.shows_names else name
-            yield shown, self._leaves(value, form if name in form.nested else NO_FORM, name)
+            inner = form if name in form.nested else NO_FORM
+            yield shown, self._leaves(value, inner, name)
 
     def _without_by_name(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
         """Return a value without the secrets that a user's patterns find in ``{name: value}``; a number becomes a text."""

@@ -78,7 +78,7 @@ class Redactor:
 
     Attributes:
         is_default: Whether it has no settings, so that another process can create an equal one.
-        kinds: All kinds that this redactor takes out, the user's last.
+        kinds: All kinds that this redactor takes out, with the user's own last.
 
     Raises:
         InvalidArgumentError: A name is invalid or already used; a pattern is not a regular expression, matches an empty
@@ -113,7 +113,7 @@ class Redactor:
         self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
 
     def redact(self, text: str) -> Redacted:
-        """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and repeating it changes nothing.
+        """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and a second call changes nothing.
 
         Raises:
             RedactionTimeoutError: A user's pattern took more than 5 seconds plus one second per megabyte.
@@ -153,7 +153,7 @@ class Redactor:
         Args:
             text: The text.
             rules: The rules to apply.
-            until: The moment of the monotonic clock until which a user's patterns may run; None for the usual time.
+            until: The moment of the monotonic clock until which a user's patterns may run; None for `deadline_for` *text*.
         """
         secrets = list[Secret]()
         # Once a secret is gone, the text next to it may be recognised as another one.
@@ -167,6 +167,7 @@ class Redactor:
         return Redacted(text, dict(counts)), tuple(secrets)
 
     def _spans(self, text: str, rules: Rules, until: float | None) -> list[SecretSpan]:
+        """Return the spans to replace in *text*: none overlaps another or a marker, and JSON stays JSON."""
         found = list[SecretSpan]()
         if rules != "own":
             # One byte for each character, so that offsets are the same in both.

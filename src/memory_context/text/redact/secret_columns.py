@@ -25,7 +25,7 @@ from memory_context.text.redact.names_of_secrets import (
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
 
 _PASSWORD = "|".join((PASSWORD, "pwd", *PASSWORD_ELSEWHERE, PASSWORD_NOT_IN_ASCII))
-# A cell with only the name of a secret, perhaps with a word or two before it, between signs that separate cells.
+# A cell with only the name of a secret, perhaps after a word or two, between signs that separate cells.
 _CELL = regex.compile(
     rf"(?<=(?:^|[,;|\t])[ \"]*)(?:[A-Za-z]+[ _-]){{0,2}}"
     rf"(?P<name>(?P<password>(?i:{_PASSWORD}))|(?i:{SECRET}|{TOKEN}|(?:{SORTS_OF_KEY})[ _-]?key))"
@@ -42,8 +42,8 @@ _HINTS = tuple(
 )
 _NOT_IN_ASCII = re.compile(PASSWORD_NOT_IN_ASCII)
 LONGEST_HEADER = 1000
-# A line with these signs is code, which may list such names too; one with so many words behind a comma is prose.
-# The names of columns may have as many: "What is your full name please".
+# A line with these signs is code, which may list such names too; one with five words and blanks after a comma is prose.
+# The name of a column may have many words too: "What is your full name please".
 _NO_HEADER = re.compile(r"[(){}=<>:]|, (?:\w+ ){5}")
 _RULE = re.compile(r"[\s|:+=-]+")
 _BESIDE_VALUE = " \t\"'`"
@@ -69,7 +69,7 @@ class ColumnRule(Rule):
             end = 0
             for header, names in headers.items():
                 is_of_sign = any(name.sign == sign for name in names)
-                # A row of the table may itself look like a header; the table is read only once.
+                # A row of the table may itself look like a header, but the table is read only once.
                 if is_of_sign and header[0] >= end:
                     spans, end = _below(text, header, sign, headers)
                     yield from spans
@@ -83,7 +83,7 @@ class ColumnRule(Rule):
         headers: _Headers = {}
         end = -1
         for place in sorted(places):
-            # Once for each line: code in one line of a megabyte may hold thousands of names.
+            # Once for each line: a single line of code, a megabyte long, may hold thousands of names.
             if place > end:
                 end = line_end(text, place)
                 line = line_start(text, place), end
@@ -91,6 +91,7 @@ class ColumnRule(Rule):
         return headers
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
+        """Return the names of secrets in a line; empty if it is no header: too long, code or prose."""
         start, stop = line
         if stop - start > LONGEST_HEADER:
             return []
@@ -166,8 +167,7 @@ def _cells(text: str, line: Span, sign: str) -> list[Span]:
     start, stop = line
     cells = list[Span]()
     while start <= stop:
-        match = _PARTS[sign].match(text, start, stop)
-        end = match.end() if match else start
+        end = _PARTS[sign].match(text, start, stop).end()  # type: ignore[union-attr] # it always matches
         cells.append((start, end))
         start = end + 1
     return cells

@@ -37,7 +37,7 @@ def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     longest_first = range(_PIECE, _SHORTEST_PIECE - 1, -1)
     for size in longest_first:
         kinds = _kinds_of_pieces(secrets, size)
-        # Most sizes have none, and the text need not be read for them.
+        # Most sizes have no pieces, and the text need not be read for them.
         if not kinds:
             continue
         for start, piece in _runs(text, size):
@@ -72,6 +72,7 @@ def _is_word(text: str, start: int, stop: int) -> bool:
 
 
 def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
+    """Yield the spans of three to five characters at either end of *text* that are the end or beginning of a secret."""
     start = len(text) - len(text.lstrip("… "))
     end = len(text.rstrip("… "))
     for secret in secrets:

@@ -7,10 +7,7 @@ import binascii
 
 from memory_context.text.redact.command_passwords import is_password
 from memory_context.text.redact.kinds_of_rules import PatternRule
-from memory_context.text.redact.value_looks_secret import (
-    is_made_up,
-    is_random,
-)
+from memory_context.text.redact.value_looks_secret import is_made_up, is_random
 
 
 def _is_token(value: str) -> bool:

@@ -31,8 +31,8 @@ class RedactionPattern:
     Attributes:
         pattern: A regular expression of the package ``regex``. If it has a group ``value`` that matches, only that is
             redacted; otherwise the whole match.
-        literal: A string that every match contains. If a text does not contain it, the pattern is not tried, which is a
-            hundred times as fast.
+        literal: A string that every match contains. In a text that does not contain it, the pattern is not tried, which
+            is a hundred times as fast.
     """
 
     pattern: str
@@ -52,8 +52,9 @@ def _matches(
     seconds_left = max(0.001, deadline - time.monotonic())
     try:
         for match in pattern.finditer(text, timeout=seconds_left, concurrent=True):
-            is_part = "value" in pattern.groupindex and match.start("value") >= 0
-            yield match.span("value" if is_part else 0)
+            has_value = "value" in pattern.groupindex and match.start("value") >= 0
+            group = "value" if has_value else 0
+            yield match.span(group)
     except TimeoutError as error:
         raise RedactionTimeoutError(
             f"the pattern of {kind!r} took too long on {len(text)} characters; give it a literal"
@@ -64,7 +65,7 @@ def _matches(
         ) from error
 
 
-def _found_by(given: Finder, text: str, deadline: float) -> Iterable[Span]:  # noqa: ARG001 - a function takes its time
+def _found_by(given: Finder, text: str, deadline: float) -> Iterable[Span]:  # noqa: ARG001 - a function has no time limit
     return given(text)
 
 
@@ -81,7 +82,7 @@ def own_finder(
     """
     if not _KIND.fullmatch(kind) or kind in taken:
         raise InvalidArgumentError(
-            f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
+            f"a kind's name must be 1 to 40 of a-z 0-9 _, and not one of {', '.join(taken)}; {kind!r} is not valid"
         )
     if callable(given):
         return partial(_found_by, given)

@@ -91,7 +91,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_no_secret(value: str, *, is_cut: bool) -> bool:
-    """Return whether the form shows that this is not a secret; if the value *is_cut*, a bracket in it may be open."""
+    """Return whether the form shows that this is not a secret; if *value* is cut off, a bracket in it may be open."""
     if is_cut and _OPENED.fullmatch(value):
         return True
     return is_placeholder(value) or _EXAMPLE.fullmatch(value) is not None

@@ -25,10 +25,10 @@ from memory_context.text.redact.kinds_of_rules import (
 
 _TABLE = "vendor_keys.tsv"
 _NAMES = re.compile("(.*)«(.+)»(.*)")
-# Only what has digits and letters of both cases is a key; other texts may follow the same name.
+# Only a rest with digits and letters of both cases makes a key; other texts may follow the same name.
 _MIXED = "(?=[\\w-]{0,99}[0-9])(?=[\\w-]{0,99}[A-Z])(?=[\\w-]{0,99}[a-z])"
 _LOOKAHEADS = re.compile(r"(?:\(\?[=!<][^()]*\))*")
-# A part of a form that a hint for `re` can have as well: a character or a set, perhaps with a count.
+# A part of a form that `re` reads too, so that a hint can have it: a character or a set, perhaps with a count.
 _PLAIN = re.compile(r"(\[[^\]]+\]|\\w|\\\.|[A-Za-z0-9_:/~-])(?:\{([0-9]+)(,?)[0-9]*\})?")
 _WORD = re.compile("[a-z0-9]+")
 
@@ -62,8 +62,8 @@ class VendorKey(NamedTuple):
         kind: The kind that the marker shows.
         form: A regular expression in which the name that all such keys have is between « and »; there may be several
             names, separated by blanks. A ! after them says that the rest has a digit and letters of both cases.
-        source: The vendor's page or code about such keys. In brackets, who states the form: this page or code
-            (``form: vendor``), or only published scanners, all of it or its lengths.
+        source: The vendor's page or code about such keys. In parentheses, who states the form: this page or code
+            (``form: vendor``), or only published scanners, either all of it or its lengths.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class VendorKey(NamedTuple):
 
 def _hint_of(rest: str) -> str:
     """Return the beginning of a form in lower case, as far as a hint can have it."""
-    position = _LOOKAHEADS.match(rest).end()  # type: ignore[union-attr] # it matches nothing too
+    position = _LOOKAHEADS.match(rest).end()  # type: ignore[union-attr] # it always matches
     hint = ""
     while part := _PLAIN.match(rest, position):
         characters, count, is_open = part.groups()

@@ -30,7 +30,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of what it counts with, such as ``o200k_base`` or ``estimate``."""
+        """Return the name of the encoding or method that it counts with, such as ``o200k_base`` or ``estimate``."""
         ...
 
     def count(self, text: str) -> int:
@@ -79,7 +79,7 @@ class BlockCounter:
 
 
 class CallableCounter:
-    """A token counter that uses a callable from the user."""
+    """A token counter that calls the user's function."""
 
     def __init__(self, count: Callable[[str], float]) -> None:
         """Count with `count`."""
@@ -139,7 +139,7 @@ def as_counter(counter: TokenCounter | Callable[[str], float] | None) -> TokenCo
 
 
 def choose_counter() -> TokenCounter:
-    """Return a counter for o200k_base: exact if its rank file is here or arrives within 5 seconds, else estimating."""
+    """Return a counter for o200k_base: exact if its rank file is found or arrives within 5 seconds, else estimating."""
     encoding = load_encoding(O200K)
     if encoding is None:
         events.TOKENS_ESTIMATED.log(ranks=O200K.name)
@@ -181,7 +181,7 @@ _process_counter = _ProcessCounter()
 def default_counter() -> TokenCounter:
     """Return the process's counter: exact if o200k_base is available, else an estimate; the same one every time.
 
-    The first call may take up to 5 seconds, for one attempt to download the rank file. Don't make it on an event loop.
+    The first call may take up to 5 seconds, for one attempt to download the rank file, so keep it off an event loop.
     """
     return _process_counter.get()
 

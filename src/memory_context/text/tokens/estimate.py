@@ -20,7 +20,7 @@ import regex
 def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
     """Return o200k_base's pattern with two changes: zeros stay with the letters after them, and runs are bounded.
 
-    The bounds are about the lengths of the longest tokens.
+    The bounds are roughly the lengths of the longest tokens.
     """
     return "|".join(
         (
@@ -97,11 +97,13 @@ def estimate_tokens(text: str) -> int:
 
     The same text always has the same estimate, in time linear in its length.
     """
+    if not text:
+        return 0
     # All groups of three digits cost the same, and with zeros for all digits far fewer pieces are different.
     text = text.translate(_ALL_ALIKE)
     pieces: list[str] = (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
     hundredths = sum(map(_cost_of_piece, pieces))
-    return max(round(hundredths / 100), 1 if text else 0)
+    return max(round(hundredths / 100), 1)
 
 
 @lru_cache(maxsize=1 << 15)

@@ -1,4 +1,4 @@
-"""Find the rank file of tiktoken's o200k_base without hanging: in its cache, in bpe_openai, or by one download."""
+"""Find the rank file of o200k_base without hanging: in tiktoken's cache, in `bpe_openai`, or by one download."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ O200K = RankFile(
 
 
 def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
-    """Return the encoding; None if its rank file is not here and cannot be downloaded in 5 seconds.
+    """Return the encoding; None if its rank file is not on this machine and does not arrive within 5 seconds.
 
     It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. There is only one attempt to
     download the file; if it arrives later, the next process can use it.
@@ -71,7 +71,7 @@ def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
     data = _local(file) or _downloaded(file)
     if data is None:
         return None
-    # Each of the 200,000 lines is a token and its rank. Read in C: it takes half the time of a loop over lines.
+    # Each of the 200,000 lines is a token and its rank. Split and mapped as a whole, in half the time of a loop over lines.
     words = data.split()
     tokens = map(a2b_base64, words[::2])
     ranks = dict(zip(tokens, map(int, words[1::2]), strict=True))
@@ -96,7 +96,7 @@ def _local(file: RankFile) -> bytes | None:
 
 
 def _paths(file: RankFile) -> Iterator[Path]:
-    """Yield the paths of possible copies: in tiktoken's cache, and in the package ``bpe_openai``, which ships some."""
+    """Yield the paths at which a copy may be: in tiktoken's cache, and in the package ``bpe_openai``, which ships some."""
     if cache := cache_folder():
         yield cache / file.cache_name
     try:
@@ -119,6 +119,7 @@ def cache_folder() -> Path | None:
 
 
 def _downloaded(file: RankFile) -> bytes | None:
+    """Return the file if it arrives within 5 seconds; otherwise None."""
     import requests  # noqa: PLC0415 - a dependency of tiktoken that takes 0.1 s to import, and is needed only here
 
     arrived: list[bytes] = []
@@ -135,7 +136,7 @@ def _downloaded(file: RankFile) -> bytes | None:
             arrived.append(response.content)
             _keep(file, response.content)
 
-    # The timeout of `requests` is for each packet. If the whole download takes longer, it goes on in its thread.
+    # The timeout of `requests` is for each packet. If the whole download takes longer, it continues in its thread.
     thread = threading.Thread(target=download, name="memory-context-ranks", daemon=True)
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
