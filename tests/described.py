@@ -525,6 +525,22 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("psql", PSQL, {}),
     ("mysql", MYSQL, {}),
     ("sqlite columns", SQLITE_COLUMNS, {}),
+    (
+        "Markdown with few headings",
+        "# Shop\n\n" + "One sentence.\n" * 60 + "\n## Install\n\nrun `pip`\n",
+        {},
+    ),
+    (
+        "Markdown with a table and code",
+        f"# Shop\n\n## Keys\n\n| key | type |\n|---|---|\n| id | int |\n\n## Use\n\n```python\n{PYTHON}```\n",
+        {},
+    ),
+    ("Markdown with an error", f"# Shop\n\n## Known errors\n\n```\n{TRACEBACK}```\n", {}),
+    (
+        "table below headings",
+        "# Shop\n\n## Keys\n\n| key | type |\n|---|---|\n" + "| id | int |\n" * 9,
+        {},
+    ),
     ("Markdown table", MARKDOWN_TABLE, {}),
     ("CSV", "id,name,total\n" + "".join(f"{n},ann,{n}.5\n" for n in range(1204)), {}),
     ("CSV with quotes", 'id,note\n1,"a, b\nc"\n2,"d"\n', {}),

@@ -18,7 +18,11 @@ from memory_context.text.describe.diffs import describe_diff
 from memory_context.text.describe.file_lists import describe_listing
 from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
-from memory_context.text.describe.markup import describe_markdown, describe_markup
+from memory_context.text.describe.markup import (
+    describe_markdown,
+    describe_markup,
+    is_document,
+)
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
 from memory_context.text.describe.sample_for_describers import (
     Sample,
@@ -51,6 +55,8 @@ _SURE: _Describers = (
 )
 # The signs that these look for also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
+# A document may hold any of the other kinds in one of its sections.
+_OF_DOCUMENTS = (describe_records, describe_markdown)
 
 
 def describe(content: Content, *, source: str = "", arguments: str | None = None) -> str:
@@ -85,6 +91,8 @@ def identify(text: str, path: str = "") -> Description:
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
     sample = sample_of(text.removeprefix(BYTE_ORDER_MARK), path)
+    if is_document(sample):
+        return _first_of(_OF_DOCUMENTS, sample) or describe_plain(sample)
     return (
         _first_of(_SURE, sample)
         or _behind_lead(sample)

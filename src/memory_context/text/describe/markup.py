@@ -18,6 +18,9 @@ _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
 # Comments in scripts and configurations also begin with one `#`, but are directly above what they explain. So a heading
 # with one `#` must have a blank line below it.
 _HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
+# A title, and a heading that has a blank line above and below, as hardly any comment has.
+_TITLE_ABOVE = re.compile(r"\s*#{1,3} +\S[^\n]*\n[ \t]*\n")
+_SECTION = re.compile(r"(?<=\n\n)#{2,6} +\S[^\n]*\n[ \t]*$", re.MULTILINE)
 
 
 def describe_markup(sample: Sample) -> Description | None:
@@ -42,10 +45,22 @@ def describe_markup(sample: Sample) -> Description | None:
     return None
 
 
+def is_document(sample: Sample) -> bool:
+    """Return whether a text is a document in Markdown, whatever else its sections hold: tables, code, or the log of a run.
+
+    It begins with a heading, has another one between blank lines, and is not mostly one table.
+    """
+    if not (_TITLE_ABOVE.match(sample.head) and _SECTION.search(sample.head)):
+        return False
+    rows = sum(1 for line in sample.lines if line.startswith("|"))
+    return rows < len(sample.lines) / 2
+
+
 def describe_markdown(sample: Sample) -> Description | None:
     """Describe Markdown by its headings."""
     headings = _HEADING.findall(sample.head)
-    if not headings or 20 * len(headings) < len(sample.lines):
+    are_frequent = 0 < len(sample.lines) <= 20 * len(headings)
+    if not (are_frequent or is_document(sample)):
         return None
     facts = f"Markdown, {counted(sample.line_count, 'line')}"
     return Description(Kind.MARKUP, facts, unique_names(headings))
