@@ -1,4 +1,4 @@
-"""A conversation in the form in which people look at it, whichever host keeps it."""
+"""A conversation as people look at it, whichever host keeps it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TranscriptEntry:
 
     Attributes:
         role: ``system``, ``user``, ``assistant``, ``tool``, or ``memory`` for what was brought back.
-        name: A source, or a tool's name.
+        name: The name of its source or tool.
         texts: Its texts, as they stand in the prompt.
         calls: The tools that it calls, each with its arguments.
         tokens: How many tokens it takes in the prompt.
