@@ -1,6 +1,6 @@
 """Compile regular expressions that people and models write, unless that would take too much memory.
 
-The package `regex` expands a counted repetition: `a{10000000}` takes 2.7 GB before anything is searched (measured, 270
+The package `regex` expands counted repetitions: `a{10000000}` takes 2.7 GB before anything is searched (measured: 270
 bytes for each repetition; nested counts multiply).
 """
 
