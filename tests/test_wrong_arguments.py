@@ -360,5 +360,5 @@ def test_what_has_a_store_open_says_that_it_is_not_copied(memory: Any, tmp_path:
     owners = [memory, memories, *stores, MemoryContext("ann"), ConversationMemory()]
     for owner in owners:
         for copied in (copy.deepcopy, pickle.dumps):
-            with pytest.raises(NotSerializableError, match="of a store by its URL"):
+            with pytest.raises(NotSerializableError, match="open a store by its URL"):
                 copied(owner)

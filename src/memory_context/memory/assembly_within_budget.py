@@ -57,7 +57,7 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
 
 
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
-    """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
+    """Return the tokens of each tier: its part of `budget`, and a part of what other tiers do not need."""
     tokens = dict.fromkeys(allocation, 0)
     remaining = budget
     waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
@@ -171,7 +171,7 @@ class _BudgetFiller:
         needed_by_others = self.demand[candidate.tier] - candidate.whole
         most = max(share // MEMORIES_PER_SHARE, share - needed_by_others)
         most = min(self.longest, most)
-        # A text no longer than its reference is better shown.
+        # A text no longer than its reference is shown instead.
         if candidate.whole <= max(most, candidate.short):
             return Allotment("whole", candidate.whole)
         if most >= LEAST_EXCERPT:

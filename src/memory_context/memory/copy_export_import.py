@@ -1,7 +1,7 @@
 """Move everything between stores without loss: store to store, and through a file of JSON lines.
 
 `memory_context.memory.export_file_format` describes the file. A memory that is written while a transfer
-runs may be part of it or not. A bounded number of records is held in this process at any time.
+runs may be part of it or not. Only a bounded number of records is in this process's memory at any time.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Exported:
 
     Attributes:
         path: The file.
-        size: Its bytes.
-        memories: How many memories.
-        deletions: How many deletions.
+        size: Its size in bytes.
+        memories: How many memories it holds.
+        deletions: How many deletions it holds.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class Transferred:
     Attributes:
         written: Memories and deletions that are new in the target.
         unchanged: Those that were there already.
-        conflicts: Those that were not written, because something else is there.
+        conflicts: Those that were not written, because something else is in their place.
         damaged: Lines of the file that cannot be read.
         complete: Whether the file's last line, ``end``, was read.
     """
@@ -91,7 +91,7 @@ def export_memories(
     user_id: User,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write everything of a user into a file of JSON lines, compressed if named ``.gz``.
+    """Write everything that a store holds of a user into a file of JSON lines, compressed if named ``.gz``.
 
     An existing file is replaced only when the new one is complete: after an interruption the old one
     is still there.
@@ -103,7 +103,7 @@ def export_memories(
         progress: Called with how many memories and deletions are written, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
+        InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
         NothingMatchedError: The store has nothing of the user; an existing file is unchanged.
         StoreError: The store failed, or the file cannot be written.
     """
@@ -118,7 +118,8 @@ def export_memories(
         write_line(file, {"memory_context": VERSION, "memories": memories, "deletions": deletions})
         for done, (user, record) in enumerate(_records(store, users), 1):
             write_line(file, line_of(user, record))
-            written["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
+            kind = "memories" if isinstance(record, MemoryItem) else "deletions"
+            written[kind] += 1
             if progress:
                 # Others may write meanwhile: then there are more than were counted.
                 progress(done, max(done, memories + deletions))
@@ -134,7 +135,7 @@ def import_memories(
     keep_origins: bool = False,
     progress: Progress | None = None,
 ) -> Transferred:
-    """Write everything of a user that a file of `export_memories` holds into a store.
+    """Write everything that a file of `export_memories` holds of a user into a store.
 
     Importing twice changes nothing, so an interrupted import is done again. A damaged line is
     reported and left out.
@@ -149,7 +150,7 @@ def import_memories(
         progress: Called with how many memories and deletions are done, and of how many in the file.
 
     Raises:
-        InvalidRecordError: It is not such a file, or of a newer version.
+        InvalidRecordError: It is not such a file, or one of a newer version.
         StoreError: The store failed, or the file cannot be read.
     """
     _check_store(store)
@@ -173,7 +174,7 @@ def import_memories(
 def copy_memories(
     source: MemoryStore, target: MemoryStore, *, user_id: User, progress: Progress | None = None
 ) -> Transferred:
-    """Write everything of a user in one store into another one. Copying twice changes nothing.
+    """Copy everything that one store holds of a user into another. Copying twice changes nothing.
 
     Args:
         source: Where the memories are.
@@ -182,8 +183,8 @@ def copy_memories(
         progress: Called with how many memories and deletions are done, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
-        StoreError: One of the stores could not do it.
+        InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
+        StoreError: One of the stores failed.
     """
     check_arguments(progress=progress)
     _check_store(target)
@@ -221,7 +222,7 @@ def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
 
 
 def _as_imports(records: Iterable[OwnedRecord]) -> Iterator[OwnedRecord]:
-    """Yield records with the origin ``import`` and no generated key: anybody can have written the file."""
+    """Yield records with the origin ``import`` and no generated key: anybody may have written the file."""
     for user, record in records:
         if isinstance(record, MemoryItem):
             yield user, replace(record, origin=IMPORT, generated_key=False)

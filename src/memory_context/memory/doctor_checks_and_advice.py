@@ -23,7 +23,7 @@ from memory_context.text.tokens.counter import default_counter
 if TYPE_CHECKING:
     from memory_context.stores import FileStore
 
-# Each read decrypts a record: enough to notice a wrong key, and quick with thousands of users.
+# Each look at a user decrypts one record: enough to notice a wrong key, and quick with thousands of users.
 USERS_LOOKED_AT = 20
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
@@ -50,7 +50,7 @@ class Check(NamedTuple):
 
 
 def examined(store: str | None) -> Iterator[Check]:
-    """Yield the checks: library, token counting, and the database at the URL `store`.
+    """Yield the checks of the library, of token counting, and of the database at the URL `store`.
 
     The database is only read: nothing is created, upgraded or indexed. Checks that an earlier
     problem makes impossible are left out.
@@ -132,7 +132,7 @@ def _folder(url: str) -> Iterator[Check]:
 
 
 def _encoded_contents(url: str) -> Check:
-    """Check that the codec named in a URL can read what is stored, by the newest memory of some users."""
+    """Check with the newest memory of some users that the codec named in a URL can read what is stored."""
     try:
         with cast("SQLAlchemyStore", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]

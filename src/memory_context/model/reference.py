@@ -44,11 +44,13 @@ class MemoryRef:
         """Check key and count, and clean the description."""
         check_key(self.key)
         object.__setattr__(self, "description", one_line(_text(self.description)))
-        if self.tokens is None and self.description:
-            raise InvalidReferenceError(
-                f"a reference with a description needs a token count: {self.key!r}"
-            )
-        if self.tokens is not None and not _is_count(self.tokens):
+        if self.tokens is None:
+            if self.description:
+                raise InvalidReferenceError(
+                    f"a reference with a description needs a token count: {self.key!r}"
+                )
+            return
+        if not is_whole(self.tokens) or not 0 <= self.tokens < 10**18:
             raise InvalidReferenceError(
                 f"a reference's token count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
             )
@@ -93,10 +95,6 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     raise InvalidReferenceError(f"a reference and its description are texts, not {shown(value)}")
-
-
-def _is_count(number: object) -> bool:
-    return is_whole(number) and 0 <= number < 10**18
 
 
 def _from(match: re.Match[str]) -> MemoryRef:

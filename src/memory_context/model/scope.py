@@ -100,16 +100,14 @@ def checked_places(places: Iterable[Place]) -> frozenset[Place]:
 
 
 def _name(field: str, value: object) -> str:
-    if is_whole(value) and abs(value) < 10**MAX_NAME:
-        return str(value)
-    if isinstance(value, UUID):
+    is_short_number = is_whole(value) and abs(value) < 10**MAX_NAME
+    if is_short_number or isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
-    is_short = len(value) <= MAX_NAME
-    if not is_short or not value.strip() or not value.isprintable():
+    if len(value) > MAX_NAME or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
         )

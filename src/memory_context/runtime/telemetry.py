@@ -206,12 +206,13 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         *_: object,
     ) -> None:
         """End both. Only the type of an error is recorded: its message may quote content."""
-        measured: dict[str, Value] = {"operation": self._name}
+        error = None
         if kind:
-            measured["error"] = kind.__qualname__
+            error = kind.__qualname__
             self._span.set_status(StatusCode.ERROR)
-            self.note(error=kind.__qualname__)
-        _DURATION.record(time.perf_counter() - self._started, _named(measured))
+            self.note(error=error)
+        facts = {"operation": self._name, "error": error}
+        _DURATION.record(time.perf_counter() - self._started, _named(facts))
         if self._attached:
             context_api.detach(self._attached)
         self._span.end()
