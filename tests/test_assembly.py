@@ -283,7 +283,7 @@ def test_wrong_allocations(manager: MemoryManager, allocation: dict[str, float])
 def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, Any]) -> None:
     """Negative numbers, and what is no number, are refused by name."""
     with pytest.raises(InvalidArgumentError, match=next(iter(numbers))):
-        both(manager).build(**{"task": "x", "budget_tokens": 100, **numbers})  # type: ignore[arg-type] # parametrized
+        both(manager).build(**{"task": "x", "budget_tokens": 100, **numbers})
 
 
 TIERS = st.sampled_from(["task", "project", "global"])

@@ -68,7 +68,7 @@ def _token_counting() -> Check:
     counter = default_counter()
     if counter.name != "estimate":
         return Check("token counting", f"exact, by {counter.name}")
-    found = "estimated: the ranks of o200k_base are not here"
+    found = "estimated: the ranks of o200k_base are missing"
     remedy = (
         "pip install 'memory-context[exact]', let the machine reach the internet once, or put tiktoken's file of ranks "
         "into TIKTOKEN_CACHE_DIR"
@@ -108,8 +108,8 @@ def _access(name: str, found: str, *, reads_only: bool) -> Check:
     if not reads_only:
         return Check(name, found)
     remedy = (
-        "to store anything, let this user write: to the file or folder, or to the tables of a server that is no "
-        "standby"
+        "to store anything, give this user write access to the file or folder, or to the tables of a server that is "
+        "not a standby"
     )
     return Check(name, f"{found}: read-only", "warning", remedy)
 
@@ -141,7 +141,7 @@ def _encoded_contents(url: str) -> Check:
     except MemoryContextError as error:
         remedy = "give the keys that it was written with"
         return Check("contents", str(error), "problem", remedy)
-    found = f"can be read, of each user the newest (users looked at: {len(users)})"
+    found = f"the newest of each user can be read (users looked at: {len(users)})"
     return Check("contents", found)
 
 
@@ -208,7 +208,7 @@ def _pending(count: int) -> Check:
     if not count:
         return Check("pending", "everything is indexed")
     found = f"{count:,} memories are not indexed yet"
-    remedy = f"nothing: the next searches of their owners do it; or {_REINDEX}"
+    remedy = f"nothing: their owners' next searches index them; or {_REINDEX}"
     return Check("pending", found, "warning", remedy)
 
 

@@ -76,7 +76,7 @@ class RetentionRule:
         # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
             raise InvalidArgumentError(
-                f"there is no date {after.days:,} days ago; give a rule less time"
+                f"there is no date {after.days:,} days ago; give the rule a shorter time"
             )
         if self.since not in get_args(Since):
             raise InvalidArgumentError(

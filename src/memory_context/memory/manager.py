@@ -679,7 +679,7 @@ class MemoryManager(ClosedAtExit):
             limit: How many at most.
             mode: ``keyword``, ``semantic`` or ``hybrid``, which is both; ``hybrid`` without an
                 embedder is keyword search. ``substring`` finds the newest memories with a line that
-                holds the query, in any case, among the newest 1,000 of at most 100,000 characters.
+                contains the query, whatever its case, among the newest 1,000 of at most 100,000 characters.
             types: Only memories of one of these types.
             tier: Only those of this tier.
             category: Only those of this category, or one below it; ``project*``: of those that begin

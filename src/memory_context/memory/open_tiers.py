@@ -78,7 +78,7 @@ class TierNotes(ClosedAtExit):
         if isinstance(manager, MemoryManager):
             if user_id is not None:
                 raise InvalidArgumentError(
-                    "the manager has its user; give user_id with a store only"
+                    "the manager has its own user; give user_id only with a store"
                 )
             self._owner = manager
         else:

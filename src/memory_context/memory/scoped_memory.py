@@ -120,7 +120,7 @@ class ScopedMemory(TierNotes):
             InvalidArgumentError: The priority, a tag or the type is not valid, or the tier's
                 `validate` objects.
             InvalidCategoryError: The category is not valid.
-            TierFullError: The tier has no room for it; has the size and the limit.
+            TierFullError: The tier has no room for it; the error has the size and the limit.
             DeclinedError: The tier's `confirm` was asked, and declined.
             StoreError: The store failed; nothing was written.
         """

@@ -313,8 +313,8 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     if isinstance(value, dict | list | tuple):
         return _json(cast("object", value), "content"), JSON
     raise InvalidContentError(
-        f"content must be text, bytes, a dict or a list, not {type(value).__name__}: give str() of it, a dataclass as "
-        "asdict(), a pydantic model as model_dump()"
+        f"content must be text, bytes, a dict or a list, not {type(value).__name__}: give str() of it, asdict() of a "
+        "dataclass, or model_dump() of a pydantic model"
     )
 
 
