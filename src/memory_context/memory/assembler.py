@@ -148,7 +148,9 @@ class ContextAssembler:
         check_whole("head_tail", head_tail)
         if max_item_tokens is not None:
             check_whole("max_item_tokens", max_item_tokens)
-        parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
+        if allocation is None:
+            allocation = DEFAULT_ALLOCATION
+        parts = _checked(allocation)
         tiers = {policy.name for policy in TIERS} | self._tiers.keys()
         for name in parts.keys() - tiers:
             raise InvalidTierError(
@@ -224,10 +226,9 @@ class ContextAssembler:
             order_by=NEWEST,
         )
         records = [json.loads(item.text) for item in items]
-        if not allocation:
-            allocation = records[0]["allocation"] if records else DEFAULT_ALLOCATION
+        newest = records[0]["allocation"] if records else DEFAULT_ALLOCATION
         history = [RecordedAssembly.from_record(record) for record in records]
-        return advise(history, _checked(allocation))
+        return advise(history, _checked(allocation or newest))
 
     def _ranked(self, tier: str, sample: _TierSample, ends: int) -> Iterator[RankedMemory]:
         """Yield the memories of a tier that may lead a ranking or are kept, with their scores."""

@@ -100,8 +100,7 @@ def choose(
             nothing.
         longest: The most tokens that one memory may take.
     """
-    filled = {tier for tier, part in allocation.items() if part > 0}
-    wanted = [candidate for candidate in candidates if candidate.tier in filled]
+    wanted = [candidate for candidate in candidates if allocation.get(candidate.tier, 0) > 0]
     filler = _BudgetFiller(wanted, budget, allocation, longest)
     kept = [candidate for candidate in wanted if candidate.kept is not None]
     for candidate in sorted(kept, key=attrgetter("kept")):

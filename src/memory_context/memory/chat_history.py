@@ -153,7 +153,8 @@ class ConversationMemory:
             facts = {"role": turn.role, "text": text, "data": data, **marks}
             if turn.is_recalled:
                 facts[RECALLED] = True
-            added.lines.append(str(to_content(facts)[0]))
+            line, _ = to_content(facts)
+            added.lines.append(str(line))
             added.turns.append(replace(turn, text=text, data=data))
         key = self._sessions.add(session, added, moment)
         return _turns_of([(line, key, moment) for line in added.lines])
@@ -298,8 +299,10 @@ class _SessionsInStore:
             else:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
-        newest = self._newest(session, limit=1)
-        number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
+        number = 0
+        for newest in self._newest(session, limit=1):
+            *_, digits = newest.memory_key.rpartition("_")
+            number = int(digits) + 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
             number = self._first_undeleted(session, number)
             try:

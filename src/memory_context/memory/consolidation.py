@@ -194,10 +194,11 @@ class _Consolidation(NamedTuple):
         text = self._by_model(group)
         if text:
             return [self._made(group, text, "model")]
-        return [
-            self._made(alike, merged([item.text for item in alike]), "words")
-            for alike in _grouped(group, shingles, self.similarity)
-        ]
+        made = list[MergedNotes]()
+        for alike in _grouped(group, shingles, self.similarity):
+            texts = [item.text for item in alike]
+            made.append(self._made(alike, merged(texts), "words"))
+        return made
 
     def _by_model(self, group: Sequence[MemoryItem]) -> str | None:
         """Return the model's note, if it is shorter and keeps the names."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
@@ -237,7 +238,7 @@ def _restored(
     done = 0
     sum_of_all = Restored()
     redactor = redactor_of(store)
-    for user, owned in groupby(records, key=lambda pair: pair[0]):
+    for user, owned in groupby(records, itemgetter(0)):
         incoming = (record for _, record in owned)
         if redactor:
             incoming = (redacted_import(record, redactor) for record in incoming)

@@ -116,11 +116,10 @@ def _access(name: str, found: str, *, reads_only: bool) -> Check:
 
 def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
-        if not store.directory.is_dir():
-            found = f"there is no folder {str(store.directory)!r}"
-            yield Check("folder", found, "problem", "check the path")
-            return
         folder = str(store.directory)
+        if not store.directory.is_dir():
+            yield Check("folder", f"there is no folder {folder!r}", "problem", "check the path")
+            return
         yield _access("folder", folder, reads_only=file_watch.may_only_read(folder))
         damaged = store.damaged()
     if not damaged:

@@ -171,10 +171,7 @@ def _check(item: MemoryItem) -> None:
         raise InvalidRecordError(str(error)) from error
     if item.content_hash and not is_intact(item):
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its hash")
-    if not item.identity:
-        return
-    identity = identity_of(item.content, hash_content(item.content))
-    if item.identity != identity:
+    if item.identity and item.identity != identity_of(item.content, hash_content(item.content)):
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 

@@ -746,11 +746,13 @@ class MemoryManager(ClosedAtExit):
         self.audit("expanded", *result.sources)
         if save_as is None:
             return result
+        if not description:
+            description = f"{counted(len(result), 'row')}: {', '.join(result.columns)}"
         earlier = self.memory_store.get(self.scope, check_key(save_as))
         try:
             kept = self.remember(
                 result.to_csv(),
-                description or f"{counted(len(result), 'row')}: {', '.join(result.columns)}",
+                description,
                 QUERY_ANSWER,
                 key=save_as,
                 metadata={"sql": sql, "sources": list(result.sources)},

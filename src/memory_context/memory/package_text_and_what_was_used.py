@@ -289,7 +289,8 @@ def whole_text(item: MemoryItem) -> str:
     """Return the text of a whole memory: its description, unless the content begins with it, and its content."""
     summary = one_line(item.summary)
     text = item.text.strip()
-    begins_with_it = text.partition("\n")[0][:SAME_BEGINNING] in summary
+    first_line, _, _ = text.partition("\n")
+    begins_with_it = first_line[:SAME_BEGINNING] in summary
     if summary and not begins_with_it:
         headed = f"{summary}:\n{text}"
         if "\n" not in text:

@@ -218,7 +218,8 @@ def redact_memories(
 
     if isinstance(store, CallRewriter):
         # This also overwrites what is still in the database's log and index.
-        store.rewrite_calls(None if user_id is None else scopes[0].user_id, without_secrets)
+        only = None if user_id is None else scopes[0].user_id
+        store.rewrite_calls(only, without_secrets)
     return dict(counts)
 
 

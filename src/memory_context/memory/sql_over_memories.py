@@ -104,7 +104,7 @@ class _MemoriesAsTables:
         Raises:
             InvalidQueryError: There are more than 200.
         """
-        beginning = pattern.partition(ANY)[0]
+        beginning, _, _ = pattern.partition(ANY)
         filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
         items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")

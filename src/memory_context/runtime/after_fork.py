@@ -64,7 +64,8 @@ class Lock:
 
     def __enter__(self) -> None:
         seconds = self._patience()
-        if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
+        timeout = -1 if seconds is None else seconds
+        if not self._lock.acquire(timeout=timeout):
             raise StoreUnavailableError(
                 f"{self._guarded}: another thread of this process has been at it for {seconds:g} s"
             )
