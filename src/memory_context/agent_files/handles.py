@@ -318,6 +318,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
 
 
 def _entries_of(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the names in a folder, sorted, with their statuses; not those of temporary files, which *sweep* deletes."""
     with os.scandir(handle) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:

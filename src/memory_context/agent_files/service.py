@@ -214,9 +214,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing at this path.
         """
         with self._logged("list", agent_instance_id, relative_path):
-            parts: Parts = ()
-            if relative_path != "":
-                parts = path_parts(relative_path)
+            parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
                     return _entries(root, parts)

@@ -34,7 +34,7 @@ UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 # Such as tool_output=30d, tier:detail=12h, evicted=4w and =365d:read.
 _RULE = re.compile(
     r"""
-    (?P<target> [^=]* ) =
+    (?!tier:=) (?P<target> [^=]* ) =
     (?P<number> [0-9]{1,6} ) (?P<unit> [dhw] )
     (?: : (?P<since> created | changed | read ) )?
     """,
@@ -44,7 +44,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """A rule that says which memories are deleted, and when.
+    """A rule on which memories are deleted, and when.
 
     Attributes:
         after: How long after `since` they are deleted.

@@ -420,7 +420,7 @@ class MemoryManager(ClosedAtExit):
         if tier_id is None and tier in self.needing_ids:
             raise InvalidTierError(
                 f"tier={tier!r} needs tier_id=, the id of the {tier} that this belongs to; "
-                f"without one it would stand in every {tier}"
+                f"without one it would belong to every {tier}"
             )
 
     def _completed(

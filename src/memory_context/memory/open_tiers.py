@@ -186,6 +186,7 @@ class TierNotes(ClosedAtExit):
         importance: float,
         **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
     ) -> str:
+        """Commit a note to an open tier, within the tier's limits, and return its key."""
         tier_id = self.tier_id(tier)
         check_content(content)
         check_category(details.get("category"))

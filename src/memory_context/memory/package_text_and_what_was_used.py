@@ -354,7 +354,8 @@ def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
     for entry in entries:
         texts[entry.tier].append(entry.text)
     filled = [tier for tier in texts if texts[tier]]
-    if filled in ([], [GLOBAL.name]):  # only the user's own: the header says so, without a heading
+    # Alone, the tier `global` needs no heading: the header says that these are the user's own.
+    if filled in ([], [GLOBAL.name]):
         return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL.name, ())))
     lines = [prompts.ASSEMBLED_HEADER]
     for tier in filled:

@@ -122,7 +122,7 @@ class CallFilter:
         kind: Only those of this kind, ``model`` or ``decision``.
         since: Only those at this moment or later.
         until: Only those before this moment.
-        prompts: Whether model calls come with their prompts, which may be large.
+        prompts: Whether model calls include their prompts, which may be large.
 
     Raises:
         InvalidArgumentError: There is no such kind, or a time has no zone.

@@ -20,6 +20,7 @@ Check: TypeAlias = tuple[Callable[[Any], bool], str]
 
 
 def _of_type(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
+    """Return the check for a value of one of *kinds* that is of none of the types *but*."""
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
 
 

@@ -140,7 +140,7 @@ _REVEALING = {"content", "summary", "content_metadata", "content_hash", "identit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem(Displayed):
-    """A memory: a record in a store, which lives as long as its tier says.
+    """A memory: a record in a store, which lives as long as its tier prescribes.
 
     Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
 

@@ -156,7 +156,7 @@ _DURATION = meter.create_histogram(
 
 
 def count(name: str, amount: int = 1, **facts: Value) -> None:
-    """Add to the counter *name* of `METRICS`."""
+    """Add *amount* to the counter *name* of `METRICS`."""
     _COUNTERS[name].add(amount, _named(facts))
 
 
