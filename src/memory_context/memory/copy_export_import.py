@@ -105,6 +105,7 @@ def export_memories(
 
     Raises:
         InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
+        InvalidScopeError: `user_id` is missing or not valid.
         NothingMatchedError: The store has nothing of the user; an existing file is unchanged.
         StoreError: The store failed, or the file cannot be written.
     """
@@ -152,11 +153,12 @@ def import_memories(
 
     Raises:
         InvalidRecordError: It is not such a file, or one of a newer version.
+        InvalidScopeError: `user_id` is missing or not valid.
         StoreError: The store failed, or the file cannot be read.
     """
     _check_store(store)
     check_arguments(path=path, progress=progress)
-    only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
+    only = _only(user_id)
     try:
         with Path(path).open("rb") as raw:
             # By its first bytes, not by its name: files are renamed.
@@ -185,6 +187,7 @@ def copy_memories(
 
     Raises:
         InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
+        InvalidScopeError: `user_id` is missing or not valid.
         StoreError: One of the stores failed.
     """
     check_arguments(progress=progress)
@@ -202,7 +205,16 @@ def _check_store(store: object) -> None:
 
 def _users(store: MemoryStore, user_id: User) -> list[str]:
     _check_store(store)
-    return users_of(store, None if user_id is ALL_USERS else user_id)
+    return users_of(store, _only(user_id))
+
+
+def _only(user_id: User) -> str | None:
+    """Return the id of the one user whose memories are moved; None for `ALL_USERS`.
+
+    Raises:
+        InvalidScopeError: It is neither, such as None.
+    """
+    return None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
 
 
 def _counts(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:

@@ -70,9 +70,7 @@ class RetentionRule:
         """Check `after` and `since`."""
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
-            raise InvalidArgumentError(
-                f"after= must be a timedelta of 0 or more, not {self.after!r}"
-            )
+            raise InvalidArgumentError(f"after= must be a timedelta of 0 or more, not {after!r}")
         # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
             raise InvalidArgumentError(

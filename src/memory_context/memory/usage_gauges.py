@@ -79,7 +79,7 @@ def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
     for observed in distinct.values():
         user = observed.manager.scope.user_id if observed.users else None
         for usage in observed.usage():
-            sums[usage.tier, user] += usage.items if unit == "items" else usage.bytes
+            sums[usage.tier, user] += getattr(usage, unit)
     observations = list[Observation]()
     for (tier, user), total in sums.items():
         attributes = {ATTRIBUTES["tier"]: tier}

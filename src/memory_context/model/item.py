@@ -364,7 +364,7 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
         InvalidArgumentError: It is not a datetime, or has no time zone; the message calls it *name*.
     """
     given: object = moment
-    if given is not None and not isinstance(given, datetime):
+    if not isinstance(given, datetime | None):
         raise InvalidArgumentError(f"{name} is a datetime with a time zone, not {given!r:.80}")
     if moment is not None and moment.tzinfo is None:
         raise InvalidArgumentError(
