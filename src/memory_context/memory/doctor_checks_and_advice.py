@@ -60,8 +60,9 @@ def examined(store: str | None) -> Iterator[Check]:
     if store:
         yield from _database(store)
     else:
-        remedy = "name it: --store URL, or MEMORY_CONTEXT_STORE"
-        yield Check("database", "not looked at", "note", remedy)
+        yield Check(
+            "database", "not looked at", "note", "name it: --store URL, or MEMORY_CONTEXT_STORE"
+        )
 
 
 def _token_counting() -> Check:
@@ -138,8 +139,7 @@ def _encoded_contents(url: str) -> Check:
             for user in users:
                 store.query(Scope(user), ANY_STATE, limit=1)
     except MemoryContextError as error:
-        remedy = "give the keys that it was written with"
-        return Check("contents", str(error), "problem", remedy)
+        return Check("contents", str(error), "problem", "give the keys that it was written with")
     found = f"the newest of each user can be read (users looked at: {len(users)})"
     return Check("contents", found)
 

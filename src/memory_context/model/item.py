@@ -496,5 +496,4 @@ def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryIte
 
 def is_intact(item: MemoryItem) -> bool:
     """Return whether the content matches its hash. Content that a store has sealed is checked by its seal alone."""
-    is_sealed = item.media_type.startswith(SEALED)
-    return is_sealed or item.content_hash == hash_content(item.content)
+    return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)

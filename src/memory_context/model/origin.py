@@ -20,7 +20,7 @@ CONFIRMED = (PERSON, PROGRAM)
 
 def lowest(origins: Iterable[str]) -> Origin:
     """Return the least trusted of *origins*; ``import`` if one of them is unknown, or if there are none."""
-    given = set(origins)
-    if not given or not given.issubset(ORIGINS):
+    given = list(origins)
+    if not given or any(origin not in ORIGINS for origin in given):
         return IMPORT
     return ORIGINS[max(map(ORIGINS.index, given))]
