@@ -276,11 +276,14 @@ def test_wrong_allocations(manager: MemoryManager, allocation: dict[str, float])
         both(manager).build("x", 100, allocation)
 
 
-@for_each("numbers", [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}])
-def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, int]) -> None:
-    """Negative numbers are refused by name."""
+@for_each(
+    "numbers",
+    [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}, {"max_item_tokens": ""}],
+)
+def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, Any]) -> None:
+    """Negative numbers, and what is no number, are refused by name."""
     with pytest.raises(InvalidArgumentError, match=next(iter(numbers))):
-        both(manager).build(**{"task": "x", "budget_tokens": 100, **numbers})  # type: ignore[arg-type] # parametrized
+        both(manager).build(**{"task": "x", "budget_tokens": 100, **numbers})
 
 
 TIERS = st.sampled_from(["task", "project", "global"])

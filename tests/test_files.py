@@ -490,6 +490,26 @@ def test_names_of_others_are_not_listed(service: AgentMemoryService, home: Path)
     small.write_memory_file("ann", "new.md", "x" * 11)
 
 
+@for_each(
+    "use",
+    [
+        lambda service: service.str_replace("ann", "notes.md", 1),
+        lambda service: service.str_replace("ann", "notes.md", "first", None),
+        lambda service: service.insert("ann", "notes.md", 1, None),
+        lambda service: service.insert("ann", "notes.md", "1", "x"),
+        lambda service: service.view("ann", "notes.md", ("1", "2")),
+        lambda service: service.view("ann", "notes.md", 1),
+    ],
+)
+def test_argument_of_another_type(
+    service: AgentMemoryService, use: Callable[[Any], object]
+) -> None:
+    """A text, a line or a range of another type is refused as any other problem is, and nothing changes."""
+    with pytest.raises(FileOperationError, match=r"is a text|no line|a range of lines"):
+        use(service)
+    assert TEXT == service.read_memory_file("ann", "notes.md")
+
+
 def test_no_text(service: AgentMemoryService, home: Path) -> None:
     """A file that is no UTF-8 and a content that cannot be are errors that say where."""
     (home / "binary").write_bytes(b"ab\xff")

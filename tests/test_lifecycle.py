@@ -198,7 +198,10 @@ def test_the_longer_time_counts(store: MemoryStore) -> None:
         assert [expected] == [item.expires_at for item in store.list_all(ANN)]
 
 
-@for_each("wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"])
+@for_each(
+    "wrong",
+    ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read", "tier:=1d"],
+)
 def test_no_rule(wrong: str) -> None:
     """A text that is no rule is refused with one that is."""
     with pytest.raises(InvalidArgumentError, match="write TYPE=30d"):

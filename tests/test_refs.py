@@ -194,7 +194,7 @@ def test_a_count_is_a_plain_whole_number(tokens: int) -> None:
 
 def test_a_description_needs_a_count() -> None:
     """A reference that could not be told from another form is refused; a description of nothing is none."""
-    with pytest.raises(InvalidReferenceError, match="needs the count"):
+    with pytest.raises(InvalidReferenceError, match="needs a token count"):
         MemoryRef("key", "description")
     assert MemoryRef("key") == MemoryRef("key", " \n\u200b")
 

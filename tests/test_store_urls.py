@@ -173,7 +173,7 @@ def test_doctor(
     url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """`doctor` says whether the contents can be read, and of a folder, which files are no memories."""
-    assert "contents: can be read, of each user the newest (users looked at: 1)" in command(
+    assert "contents: the newest of each user can be read (users looked at: 1)" in command(
         "doctor", "--store", url
     )
     monkeypatch.delenv("MEMORY_CONTEXT_KEYS")

@@ -775,7 +775,7 @@ def test_search(memory: ScopedMemory) -> None:
 
 def test_arguments() -> None:
     """A manager has its user; a store needs one; ids must be names."""
-    with pytest.raises(InvalidArgumentError, match="the manager has its user"):
+    with pytest.raises(InvalidArgumentError, match="the manager has its own user"):
         ScopedMemory(MemoryManager("sqlite://", user_id="ann"), user_id="bob")
     with pytest.raises(InvalidScopeError):
         ScopedMemory("sqlite://")

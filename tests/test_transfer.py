@@ -26,6 +26,7 @@ from memory_context import MemoryManager
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidRecordError,
+    InvalidScopeError,
     NothingMatchedError,
     StoreError,
 )
@@ -361,6 +362,18 @@ class TestFile:
             export_memories(make("memory"), tmp_path / "x", user_id="typo")
 
         assert b"a backup" == (tmp_path / "x").read_bytes()
+
+    def test_no_user(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
+        """A user of None is refused: it stood for everybody in exports and copies."""
+        source = make("memory")
+        fill(source)
+        nobody: Any = None
+
+        with pytest.raises(InvalidScopeError, match="user_id"):
+            export_memories(source, tmp_path / "x", user_id=nobody)
+        with pytest.raises(InvalidScopeError, match="user_id"):
+            copy_memories(source, make("memory"), user_id=nobody)
+        assert not (tmp_path / "x").exists()
 
     def test_no_file(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A file that cannot be read or written is an error of the library's own."""

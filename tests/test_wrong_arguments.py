@@ -148,7 +148,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     ),
     (
         lambda _: MemoryContext("sqlite:///a.db"),
-        "user_id is not a database's URL, which is given",
+        "user_id must not be a database's URL; give that",
     ),
     (
         lambda _: SQLAlchemyStore("sqlite://", codec=wrong("zip")),
@@ -167,7 +167,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: FileStore("d", redactor=wrong(Redactor)),
         "redactor must be a redactor, such as",
     ),
-    (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id is not a database's URL"),
+    (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id must not be a database's URL"),
     (lambda _: register("ls", wrong("a listing")), "takes a function from a text to a line"),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
     (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
@@ -360,5 +360,5 @@ def test_what_has_a_store_open_says_that_it_is_not_copied(memory: Any, tmp_path:
     owners = [memory, memories, *stores, MemoryContext("ann"), ConversationMemory()]
     for owner in owners:
         for copied in (copy.deepcopy, pickle.dumps):
-            with pytest.raises(NotSerializableError, match="of a store by its URL"):
+            with pytest.raises(NotSerializableError, match="open a store by its URL"):
                 copied(owner)

@@ -8,9 +8,8 @@ import unicodedata
 
 from memory_context.exceptions import InvalidPathError
 
-MOST_NAME_BYTES = (
-    255  # the limit of ext4, APFS and NTFS (which counts UTF-16 units, never more than bytes)
-)
+# The limit of ext4, APFS and NTFS (which counts UTF-16 units, never more than bytes).
+MOST_NAME_BYTES = 255
 MOST_PATH_BYTES = 1024  # PATH_MAX of macOS, the shortest limit of the supported platforms
 DEEPEST = 32
 OWN_PREFIX = ".memory-context-"
@@ -22,7 +21,6 @@ _RESERVED_CHARACTERS = '<>:"|?*'
 _DEVICE = re.compile(
     r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9]) *(\..*)?", re.DOTALL
 )
-_RESERVED = frozenset(_RESERVED_CHARACTERS)
 _SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
 # A percent-encoded dot, slash, backslash or NUL, encoded any number of times (%25 is the percent sign itself).
 _PERCENT_ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
@@ -39,13 +37,13 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
 def path_parts(relative_file_path: object) -> tuple[str, ...]:
-    """Return the names in a path to an agent's file or folder: those of the folders on the way, and its own.
+    """Return the names in the path of an agent's file or folder: those of the folders above it, and its own.
 
     ``.`` and doubled slashes are left out. Nothing else is changed.
 
     Raises:
-        InvalidPathError: The path is not a text, is empty or absolute, leads out of the folder, or contains a name
-            that means something else on some platform.
+        InvalidPathError: The path is not a text, is empty, absolute or too long, leads out of the folder, or contains
+            a name that means something else on some platform.
     """
     if not isinstance(relative_file_path, str):
         raise InvalidPathError(
@@ -90,7 +88,7 @@ def is_path(path: str) -> bool:
 
 
 def caseless(path: str) -> str:
-    """Return *path* as file systems compare it that ignore case, and the two ways to write an accent."""
+    """Return *path* as file systems compare it that ignore case and how an accent is encoded."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
@@ -105,7 +103,7 @@ def brief(path: object) -> str:
 
 
 def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
-    """Return the problem of a path as a whole; None if it has none."""
+    """Return what is wrong with a path as a whole; None if nothing is."""
     if not path.strip():
         return "the path is empty"
     if path.startswith("/"):
@@ -114,7 +112,7 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
         return "'~' means a home folder"
     if path.endswith("/"):
         return "the path ends with '/', as that of a folder"
-    if len(path) > MOST_PATH_BYTES or _byte_count(path) > MOST_PATH_BYTES:
+    if _byte_count(path) > MOST_PATH_BYTES:
         return "the path is too long"
     if path.count("/") >= DEEPEST:
         return f"folders are nested deeper than {DEEPEST}"
@@ -122,7 +120,7 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
 
 
 def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of rules
-    """Return the problem of a file's or folder's name; None if it has none."""
+    """Return what is wrong with the name of a file or folder; None if nothing is."""
     if not name:
         return "a name is empty"
     if name in {".", ".."}:
@@ -135,7 +133,7 @@ def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of r
         return "a character looks like a separator, a dot or a colon, but is another one"
     if "\\" in name:
         return "folders are separated by '/', not by a backslash"
-    if not _RESERVED.isdisjoint(name):
+    if not set(name).isdisjoint(_RESERVED_CHARACTERS):
         return f"a name has one of {_RESERVED_CHARACTERS}"
     if name[-1] in ". \u00a0\u3000":
         return "a name ends with a dot or a space, which Windows drops"
@@ -149,7 +147,7 @@ def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of r
 
 
 def _agent_problem(name: str) -> str | None:
-    """Return the problem of an agent's id; None if it has none."""
+    """Return what is wrong with an agent's id; None if nothing is."""
     problem = _name_problem(name)
     if problem:
         return problem
@@ -173,9 +171,9 @@ def _is_invisible(name: str) -> bool:
 
 
 def _looks_alike(name: str) -> bool:
-    """Return whether a name has a character that a reader, or a file system, may take for one of `_SPECIAL`.
+    """Return whether a name has a character that may be taken for one of `_SPECIAL`.
 
-    File systems may normalise names.
+    By a reader, or by a file system that normalises names.
     """
     if name.isascii():
         return False

@@ -1,8 +1,8 @@
 """Access to files and folders by handles (file descriptors). Each name is opened relative to its folder's handle.
 
-No link is ever followed. A path that was checked may lead elsewhere when it is used, if somebody replaces a folder by a
-link in between. A handle always refers to the folder that was opened. So the functions here take no paths, only the
-handle of a folder and the names (`Parts`) that lead on from it.
+No link is ever followed. A path that was checked may lead elsewhere when it is used, if somebody has replaced a folder
+by a link in between. A handle always refers to the folder that was opened. So the functions here take no paths, but
+the handle of a folder and the names (`Parts`) that lead on from it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 TRIES = 10
 Parts: TypeAlias = tuple[str, ...]
-# The handles of the locks that are held. A forked child has copies of them, and a lock is released only when all copies
+# The handles of the locks that are held. A forked child has copies of them, and a lock is released only once all copies
 # are closed.
 _held_locks: set[int] = set()
 
 
 def _release_held_locks() -> None:
-    """In a forked child, close its copies of the locks that the parent's threads hold."""
+    """Close, in a forked child, its copies of the locks that the parent's threads hold."""
     while _held_locks:
         os.close(_held_locks.pop())
 
@@ -72,7 +72,7 @@ def supported() -> bool:
 
 @contextlib.contextmanager
 def folder(start: int, parts: Sequence[str], *, make: bool = False) -> Generator[int]:
-    """Yield the handle of the folder that *parts* lead to from the folder *start*.
+    """Yield the handle of the folder that *parts* leads to from the folder *start*.
 
     Args:
         start: The handle of a folder.
@@ -99,14 +99,14 @@ def folder(start: int, parts: Sequence[str], *, make: bool = False) -> Generator
 
 @contextlib.contextmanager
 def _parent(start: int, parts: Parts, *, make: bool = False) -> Generator[tuple[int, str]]:
-    """Yield the handle of the folder in which *parts* ends, opened as by `folder`, and the last name."""
+    """Yield the handle of the folder that holds the last of *parts*, opened as by `folder`, and that last name."""
     *above, name = parts
     with folder(start, above, make=make) as parent:
         yield parent, name
 
 
 def _step(handle: int, name: str, *, make: bool) -> int:
-    """Open the folder *name*. The attempts are limited, because somebody may remove it each time it is made."""
+    """Return the handle of the folder *name*. Attempts are limited: somebody may remove it each time it is made."""
     for _ in range(TRIES):
         try:
             return os.open(name, _FOLDER, dir_fd=handle)
@@ -119,7 +119,7 @@ def _step(handle: int, name: str, *, make: bool) -> int:
         except OSError as error:
             if error.errno == errno.ENOTDIR and not make and _is_file(handle, name):
                 raise
-            # With O_NOFOLLOW, a link is ELOOP on Linux and macOS, and EMLINK on FreeBSD.
+            # With O_NOFOLLOW, opening a link fails with ELOOP on Linux and macOS, and with EMLINK on FreeBSD.
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
                 raise _not_a_folder(handle, name) from error
             raise
@@ -167,9 +167,12 @@ def _own_status(parent: int, name: str) -> os.stat_result:
 
 
 def _refuse_foreign(status: os.stat_result, name: str) -> None:
-    """Raise InvalidPathError for anything but folders and regular files with at most one name.
+    """Refuse anything but folders and regular files with at most one name.
 
     A file that was just replaced no longer has a name.
+
+    Raises:
+        InvalidPathError: It is something else.
     """
     if is_folder(status):
         return
@@ -183,7 +186,7 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
 
 
 def is_folder(status: os.stat_result | None) -> bool:
-    """Return whether `look` found a folder."""
+    """Return whether *status*, which `look` returned, is that of a folder."""
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
@@ -225,7 +228,7 @@ def _refuse_unreadable(status: os.stat_result, name: str) -> None:
 
 
 def replace(start: int, parts: Parts, data: bytes) -> None:
-    """Replace the content of a file by *data* atomically: readers see the old or the new one, even after a crash."""
+    """Replace the content of a file by *data* atomically: readers see the old or the new content, even after a crash."""
     with _parent(start, parts, make=True) as (parent, name):
         replace_in(parent, name, data, FILE_MODE, _temporary_name())
         _sync(parent)
@@ -251,7 +254,7 @@ def remove(start: int, parts: Parts) -> None:
     with _parent(start, parts) as (parent, name):
         if is_folder(_own_status(parent, name)):
             doomed = _temporary_name()
-            # It is renamed first, which is atomic, so that nobody ever sees it half deleted.
+            # Renaming it first is atomic, so nobody ever sees it half deleted.
             os.rename(name, doomed, src_dir_fd=parent, dst_dir_fd=start)
             _sync(start)
             clear_away(start, doomed)
@@ -265,7 +268,7 @@ def clear_away(parent: int, name: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(name, dir_fd=parent)
         return
-    # Folders that another program nested a thousand levels deep stay. Under this name they are never listed.
+    # Folders that another program nested a thousand levels deep remain. Under this name they are never listed.
     with contextlib.suppress(RecursionError):
         shutil.rmtree(name, dir_fd=parent, ignore_errors=True)
 
@@ -315,6 +318,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
 
 
 def _entries_of(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the names in a folder, sorted, with their statuses; not those of temporary files, which *sweep* deletes."""
     with os.scandir(handle) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:

@@ -52,19 +52,19 @@ class AgentMemoryService:
 
     Every method raises `InvalidPathError` for an invalid path or agent's id, `AgentNotFoundError` if the agent's folder
     cannot be made or used, and `FileOperationError` for any other problem. Operations, and files that are not found,
-    are logged at level INFO, refused paths and operations at WARNING, and errors of the system at ERROR. On Windows,
+    are logged at level INFO, refused paths and operations at WARNING, and system errors at ERROR. On Windows,
     where folders have no handles, every method raises `AgentNotFoundError`.
 
     Args:
         app_cache_dir: The application's folder. It, and everything above it, is trusted.
-        quota_bytes: The largest total size of one agent's files. Their number is limited to 10,000, too.
-        lock_seconds: How long a change waits for earlier ones.
+        quota_bytes: The largest total size of one agent's files. There may be 10,000 files and folders at most, too.
+        lock_seconds: How many seconds a change waits for earlier ones.
 
     Attributes:
         base_memory_path: The folder that contains the agents' folders.
 
     Raises:
-        InvalidArgumentError: The quota or the time is negative.
+        InvalidArgumentError: The folder is not a path, or the quota or the time is not a number, 0 or more.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class AgentMemoryService:
         """
 
         def only_new(read: Read) -> str:
-            """Return the content, if there is no such file yet."""
+            """Return the content if there is no such file yet."""
             if read() is not None:
                 raise FileOperationError(
                     f"the file {brief(relative_file_path)} exists already; change it, or delete it first"
@@ -130,7 +130,7 @@ class AgentMemoryService:
     def str_replace(
         self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = ""
     ) -> int:
-        """Replace *old_str*, which must occur in the file exactly once, by *new_str*; return its line number.
+        """Replace *old_str*, which must occur in the file exactly once, by *new_str*; return the line on which it began.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
@@ -139,7 +139,7 @@ class AgentMemoryService:
 
         def replaced(read: Read) -> str:
             nonlocal line
-            text, line = replaced_once(_existing(read), old_str, new_str)
+            text, line = replaced_once(_existing(read), _checked(old_str), _checked(new_str))
             return text
 
         self._change(agent_instance_id, relative_file_path, replaced)
@@ -156,7 +156,7 @@ class AgentMemoryService:
         self._change(
             agent_instance_id,
             relative_file_path,
-            lambda read: inserted(_existing(read), insert_line, insert_text),
+            lambda read: inserted(_existing(read), insert_line, _checked(insert_text)),
         )
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
@@ -207,16 +207,14 @@ class AgentMemoryService:
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
         """Return the files and folders below a folder, at any depth, or the one file that the path names.
 
-        Without a path it is the agent's folder. Links, and files of other programs with names that an agent could not
-        use, are left out.
+        Without a path, the folder is the agent's own. Links, and files of other programs with names that an agent could
+        not use, are left out.
 
         Raises:
             AgentMemoryFileNotFoundError: There is nothing at this path.
         """
         with self._logged("list", agent_instance_id, relative_path):
-            parts: Parts = ()
-            if relative_path != "":
-                parts = path_parts(relative_path)
+            parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
                     return _entries(root, parts)
@@ -229,9 +227,9 @@ class AgentMemoryService:
     def _change(
         self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]
     ) -> None:
-        """Replace the text of a file by the result of *edit*, which is given a function that reads the old text.
+        """Replace the text of a file by what *edit* returns. *edit* is given a function that returns the old text.
 
-        The function returns None if there is no file.
+        That function returns None if there is no file.
         """
         with self._logged("write", agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
@@ -245,7 +243,7 @@ class AgentMemoryService:
                 def read() -> str | None:
                     return self._text(root, parts) if status else None
 
-                # It reads inside the lock, so that nobody changes the file between reading and writing.
+                # *edit* reads inside the lock, so that nobody changes the file between reading and writing.
                 data = _utf8(edit(read))
                 old_size = status.st_size if status else None
                 self._refuse_excess(root, parts, len(data), old_size)
@@ -254,11 +252,9 @@ class AgentMemoryService:
     def _refuse_excess(
         self, root: int, parts: Parts, size: int, old_size: int | None, *, moved: str | None = None
     ) -> None:
-        """Raise FileOperationError if a write would exceed the agent's quota, or give a name a second spelling.
+        """Refuse a write that would exceed the agent's quota, or spell an existing name in a second way.
 
-        A file may always become smaller.
-
-        Temporary files that a crash left behind are deleted on the way.
+        A file may always become smaller. Temporary files that a crash left behind are deleted on the way.
 
         Args:
             root: The handle of the agent's folder.
@@ -266,6 +262,9 @@ class AgentMemoryService:
             size: Its new size in bytes.
             old_size: Its present size; None if it is new.
             moved: The path that it is moved from.
+
+        Raises:
+            FileOperationError: The write is refused.
         """
         entries = list(handles.walk(root, sweep=True))
         others = [entry.path for entry in entries if entry.path != moved]
@@ -277,7 +276,7 @@ class AgentMemoryService:
         if after > self.quota_bytes and growth > 0:
             raise FileOperationError(
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
-                f"shorten or delete some first"
+                "shorten or delete some first"
             )
         if old_size is None and len(entries) + len(parts) > MOST_ENTRIES:
             raise FileOperationError(
@@ -300,7 +299,7 @@ class AgentMemoryService:
 
     @contextlib.contextmanager
     def _writing(self, agent_instance_id: str, *, make: bool = True) -> Generator[int]:
-        """Yield the handle of the agent's folder, and hold the agent's lock."""
+        """Hold the agent's lock, and yield the handle of the agent's folder."""
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
             with _as_agent_not_found(name):
@@ -321,7 +320,7 @@ class AgentMemoryService:
             with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 root = stack.enter_context(handles.folder(base, (name,), make=make))
-                # An id that the file system takes for that of another agent, as macOS does with b and B.
+                # The file system may take the id for that of another agent, as macOS does with b and B.
                 if name not in os.listdir(base):  # noqa: PTH208 - of an open folder
                     raise InvalidPathError(
                         f"the file system takes the agent's id {name!r} for that of another one"
@@ -353,7 +352,7 @@ class AgentMemoryService:
 
     @contextlib.contextmanager
     def _logged(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
-        """Log the outcome of the body, and turn errors of the system into errors that name the file and the agent."""
+        """Log the outcome of the body, and turn system errors into errors that name the file and the agent."""
         what = " to ".join(map(brief, paths))
         agent = brief(agent_instance_id)
         try:
@@ -363,7 +362,7 @@ class AgentMemoryService:
             raise
         except (FileNotFoundError, NotADirectoryError) as error:
             events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
-            # A second path is where to move it: that nothing stands there is no error.
+            # A second path is the target of a move, where nothing should be.
             raise AgentMemoryFileNotFoundError(
                 f"the agent {agent} has nothing under {brief(paths[0])}"
             ) from error
@@ -377,7 +376,7 @@ class AgentMemoryService:
 
 @contextlib.contextmanager
 def _as_agent_not_found(name: str) -> Generator[None]:
-    """Turn errors on the way to an agent's folder into an `AgentNotFoundError`, except that it does not exist yet."""
+    """Turn errors on the way to an agent's folder into `AgentNotFoundError`, but not that it does not exist yet."""
     try:
         yield
     except (AgentNotFoundError, FileNotFoundError):
@@ -389,7 +388,7 @@ def _as_agent_not_found(name: str) -> Generator[None]:
 
 
 def _refuse_second_spelling(there: Sequence[str], parts: Parts) -> None:
-    """Refuse a path that some file systems take for another one that is there, as macOS does with a.md and A.md."""
+    """Refuse a path that some file systems take for one that is in *there*, as macOS does with a.md and A.md."""
     spelled = {caseless(path): path for path in there}
     for end in range(1, len(parts) + 1):
         path = "/".join(parts[:end])
@@ -409,7 +408,11 @@ def _existing(read: Read) -> str:
 
 
 def _checked(text: object) -> str:
-    """Return *text* if it is a text, else raise FileOperationError."""
+    """Return *text* if it is a text.
+
+    Raises:
+        FileOperationError: It is not.
+    """
     if not isinstance(text, str):
         raise FileOperationError(f"the content of a file is a text, not {type(text).__name__}")
     return text
@@ -425,7 +428,7 @@ def _utf8(text: object) -> bytes:
 
 
 def _entries(root: int, parts: Parts) -> list[FileEntry]:
-    """Return the entries of a folder, or the entry of a file. Without *parts* it is the agent's folder."""
+    """Return the entries below a folder, or the entry of a file. Without *parts*, the folder is the agent's own."""
     if parts:
         status = handles.look(root, parts)
         if status is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_context.exceptions import FileOperationError
+from memory_context.model.checked_numbers import is_whole, shown
 
 MOST_LISTED = 10
 
@@ -18,14 +19,20 @@ def lines_of(text: str) -> list[str]:
 def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     """Return the lines of *text*, or those of *view_range*, with their numbers.
 
-    A range is the first and the last line, counted from 1. As the last line, -1 stands for the end.
+    A range is the first and the last line, counted from 1. As the last line, -1 is the end of the text.
 
     Raises:
-        FileOperationError: The range lies outside the text.
+        FileOperationError: The range lies outside the text, or is not a pair of line numbers.
     """
     lines = lines_of(text)
-    first, last = view_range or (1, -1)
-    end = len(lines)
+    given: object = view_range or (1, -1)
+    match given:
+        case (int(first), int(last)):
+            end = len(lines)
+        case _:
+            raise FileOperationError(
+                f"a range of lines is the first and the last one, such as (1, 20), not {shown(given)}"
+            )
     if last != -1:
         end = min(last, end)
     # Without a range, an empty file has nothing to show either, which is no error.
@@ -39,10 +46,10 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
 
 
 def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
-    """Return *text* with *new* in place of the only occurrence of *old*, and the line number of that.
+    """Return *text* with *new* in place of the only occurrence of *old*, and the line on which that begins.
 
     Raises:
-        FileOperationError: *old* is empty, or occurs in *text* never or more than once.
+        FileOperationError: *old* is empty, or does not occur in *text* exactly once.
     """
     if not old:
         raise FileOperationError(
@@ -84,9 +91,9 @@ def inserted(text: str, line: int, addition: str) -> str:
         FileOperationError: There is no such line.
     """
     lines = lines_of(text)
-    if not 0 <= line <= len(lines):
+    if not is_whole(line) or not 0 <= line <= len(lines):
         raise FileOperationError(
-            f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
+            f"there is no line {shown(line)} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
         )
     # The last line must end with a line break, or the addition would continue it.
     if text and not text.endswith("\n"):

@@ -11,7 +11,7 @@ from memory_context.memory.assembly_within_budget import Allocation, AssemblyCan
 from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.json_object import JsonObject
 
-# The advice is from this many of the newest recorded assemblies.
+# The advice rests on this many of the newest recorded assemblies.
 RECORDED = 50
 STEPS = 10
 LEFT_OUT_RECORDED = 100
@@ -48,9 +48,9 @@ class AllocationAdvice:
         assemblies: How many recorded assemblies this rests on.
         needed: How many memories turned out to be needed in them.
         current: The allocation in use.
-        served: How many of the needed ones it puts in; a reference counts half.
-        suggested: The allocation that puts in most; `current` where none is better.
-        would_serve: How many that would be.
+        served: How many of the needed ones it would have put in; a reference counts half.
+        suggested: The allocation that would have put in most; `current` if none is better.
+        would_serve: How many it would have put in.
     """
 
     assemblies: int
@@ -75,7 +75,7 @@ def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> JsonObj
 
 
 def advise(history: Sequence[RecordedAssembly], current: Allocation) -> AllocationAdvice:
-    """Compare the allocation in use with the best one that can be found from it."""
+    """Compare the allocation in use with the best one that can be found from there."""
     suggested = improved(history, current)
     before = served(history, current)
     after = served(history, suggested)
@@ -99,7 +99,7 @@ def improved(history: Sequence[RecordedAssembly], allocation: Allocation) -> dic
     """Return the allocation that would have served best, found by moving parts from tier to tier.
 
     Each step is the best single move of a number of tenths, the smallest of equally good ones,
-    until none serves more memories. The answer's parts sum up to 1. If nothing is better than
+    until none serves more memories. The parts of the answer add up to 1. If nothing is better than
     `allocation`, the answer is `allocation`, scaled to that sum.
     """
     total = math.fsum(allocation.values())

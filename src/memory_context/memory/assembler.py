@@ -53,7 +53,7 @@ _WITHOUT_TIER: tuple[Filters, ...] = (
 
 @dataclass(slots=True)
 class _TierSample:
-    """The memories of a tier that lead a ranking, hits of a search last, and how much the whole tier holds."""
+    """The memories of a tier that may lead a ranking, those that a search found, and how much the whole tier holds."""
 
     items: list[MemoryItem]
     hits: list[MemoryItem]
@@ -70,15 +70,15 @@ class ContextAssembler:
     Args:
         memories: The user's memories. Those that a view leaves out (`MemoryManager.within`) are not
             looked at.
-        task_id: The task whose memories are looked at; without it, those of no task.
-        project_id: The project whose memories are looked at; without it, those of no project.
+        task_id: The task whose memories are looked at; without it, no task's are.
+        project_id: The project whose memories are looked at; without it, no project's are.
         tier_ids: For other tiers of an allocation, which run, session or plan:
             ``{"session": thread_id}``.
         clock: Returns the current moment, in UTC; recency is measured against it.
         require_confirmed: Whether only what a person or a program said is looked at (`NotesPolicy`).
 
     Raises:
-        InvalidScopeError: An id that no database column can hold.
+        InvalidScopeError: An id does not fit a database column.
         InvalidTierError: `tier_ids` names the task, the project or the tier ``global``.
     """
 
@@ -125,30 +125,33 @@ class ContextAssembler:
 
         Memories are ranked by relevance, importance and recency (`memory.assembly_within_budget.score`). Each tier has
         its share of the budget; what one tier does not need goes to the others (`memory.assembly_within_budget.choose`).
-        Long memories come as excerpts for the task, or as references; secrets and binary contents as references.
-        Of equal texts one is shown.
+        Long memories are excerpts for the task, or references; secrets and binary contents are references.
+        Of equal texts, one is shown.
 
         Args:
             task: What the agent is about to do, in words.
-            budget_tokens: The most tokens that the text takes.
+            budget_tokens: The most tokens that the text may take.
             allocation: Each tier's part of the budget, 0 to 100; only proportions count. A tier that
                 is not named here, or whose id is unknown, is not looked at. The default is 0.4 task,
                 0.4 project, 0.2 global.
             head_tail: How many of the memories written first, and of those written last, each tier
                 keeps whatever their score, as far as the whole budget goes: the last one, the first
                 one, the last but one, …
-            max_item_tokens: The most tokens that one memory takes.
+            max_item_tokens: The most tokens that one memory may take.
 
         Raises:
-            InvalidArgumentError: A negative number, or an allocation without a part above 0.
-            InvalidTierError: An allocation names a tier that does not exist.
+            InvalidArgumentError: A number is negative, or the allocation has no part above 0.
+            InvalidTierError: The allocation names a tier that does not exist.
             StoreError: The store failed.
         """
         check_whole("budget_tokens", budget_tokens)
         check_whole("head_tail", head_tail)
-        check_whole("max_item_tokens", max_item_tokens or 0)
-        parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
-        tiers = {*(policy.name for policy in TIERS), *self._tiers}
+        if max_item_tokens is not None:
+            check_whole("max_item_tokens", max_item_tokens)
+        if allocation is None:
+            allocation = DEFAULT_ALLOCATION
+        parts = _checked(allocation)
+        tiers = {policy.name for policy in TIERS} | self._tiers.keys()
         for name in parts.keys() - tiers:
             raise InvalidTierError(
                 f"there is no tier {name!r:.80}; there are {', '.join(sorted(tiers))}, and those of tier_ids="
@@ -213,7 +216,7 @@ class ContextAssembler:
             limit: How many assemblies at most.
 
         Raises:
-            InvalidArgumentError: An allocation without a part above 0.
+            InvalidArgumentError: The allocation has no part above 0.
             StoreError: The store failed.
         """
         items = self.memories.memory_store.query(
@@ -223,15 +226,14 @@ class ContextAssembler:
             order_by=NEWEST,
         )
         records = [json.loads(item.text) for item in items]
-        if not allocation:
-            allocation = dict(records[0]["allocation"] if records else DEFAULT_ALLOCATION)
+        newest = records[0]["allocation"] if records else DEFAULT_ALLOCATION
         history = [RecordedAssembly.from_record(record) for record in records]
-        return advise(history, _checked(allocation))
+        return advise(history, _checked(allocation or newest))
 
     def _ranked(self, tier: str, sample: _TierSample, ends: int) -> Iterator[RankedMemory]:
-        """Yield the memories of a tier that lead a ranking or are kept, with their scores."""
+        """Yield the memories of a tier that may lead a ranking or are kept, with their scores."""
         best = max((hit.match.score for hit in sample.hits if hit.match), default=0.0)
-        # A hit comes last, so that the record with its match is the one that stays.
+        # Hits come last, so that of equal records the one with its match stays.
         distinct = {item.id: item for item in (*sample.items, *sample.hits)}
         by_age = sorted(distinct.values(), key=lambda item: (item.created_at, item.id))
         positions = dict[object, int]()
@@ -247,7 +249,7 @@ class ContextAssembler:
             yield RankedMemory(item, tier, worth, positions.get(item.id))
 
     def _sample(self, tier: str, task: str, limit: int, ends: int) -> _TierSample:
-        """Return the memories of a tier that lead a ranking or are kept, and how much it holds."""
+        """Return the memories of a tier that may lead a ranking or are kept, and how much the tier holds."""
         store = self.memories.memory_store
         # Limited to the places that are open now.
         scope_of_tier = replace(self._tiers[tier], places=self.memories.scope.places)
@@ -297,7 +299,11 @@ class ContextAssembler:
 
 
 def _checked(allocation: Allocation) -> dict[str, float]:
-    """Return the allocation, if every part lies between 0 and 100 and one is above 0."""
+    """Return the allocation.
+
+    Raises:
+        InvalidArgumentError: A part is not from 0 to 100, or none is above 0.
+    """
     check_arguments(allocation=allocation)
     parts = dict(allocation)
     # NaN is in no range.

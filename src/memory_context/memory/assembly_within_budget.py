@@ -57,7 +57,7 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
 
 
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
-    """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
+    """Return the tokens of each tier: its part of `budget`, and a part of what other tiers do not need."""
     tokens = dict.fromkeys(allocation, 0)
     remaining = budget
     waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
@@ -100,8 +100,7 @@ def choose(
             nothing.
         longest: The most tokens that one memory may take.
     """
-    filled = {tier for tier, part in allocation.items() if part > 0}
-    wanted = [candidate for candidate in candidates if candidate.tier in filled]
+    wanted = [candidate for candidate in candidates if allocation.get(candidate.tier, 0) > 0]
     filler = _BudgetFiller(wanted, budget, allocation, longest)
     kept = [candidate for candidate in wanted if candidate.kept is not None]
     for candidate in sorted(kept, key=attrgetter("kept")):
@@ -171,7 +170,7 @@ class _BudgetFiller:
         needed_by_others = self.demand[candidate.tier] - candidate.whole
         most = max(share // MEMORIES_PER_SHARE, share - needed_by_others)
         most = min(self.longest, most)
-        # A text no longer than its reference is better shown.
+        # A text no longer than its reference is shown instead.
         if candidate.whole <= max(most, candidate.short):
             return Allotment("whole", candidate.whole)
         if most >= LEAST_EXCERPT:

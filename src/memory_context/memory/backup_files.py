@@ -23,7 +23,7 @@ class Backup:
 
     Attributes:
         path: The file.
-        size: Its bytes.
+        size: Its size in bytes.
         removed: Older copies that were removed.
     """
 
@@ -42,15 +42,14 @@ def backup_database(
     """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
 
     Args:
-        store: A `SQLAlchemyStore` on SQLite, or a store around one. Encrypted contents stay encrypted
-            in the copy.
+        store: A `SQLAlchemyStore` on SQLite. Encrypted contents stay encrypted in the copy.
         folder: Where the copies are; created if it is missing.
-        keep: How many copies stay, including this one; older ones are removed once it is complete.
-            None: all.
+        keep: How many copies stay, this one included; older ones are removed once it is complete.
+            None for all.
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
-        InvalidArgumentError: `keep` below 1; a file in place of a folder; a store other than SQLite
+        InvalidArgumentError: `keep` is below 1, the folder is a file, or the store is not on SQLite
             (`UnsupportedDatabaseError`).
         StoreError: The store failed, or the file cannot be written.
     """
@@ -68,7 +67,7 @@ def backup_database(
         backups.mkdir(parents=True, exist_ok=True)
         path = backups / f"memory-{now():{STAMP}}.db"
         store.backup(path, progress)
-        # Only after the new copy is complete, and only names of our own.
+        # Only once the new copy is complete, and only files with names like ours.
         outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
         for file in outdated:
             file.unlink()

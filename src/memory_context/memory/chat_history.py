@@ -1,4 +1,4 @@
-"""Keep the turns of chats, in this process or in a store, and return a window over each session."""
+"""Keep the turns of chats, in this process or in a store, and return the newest of each session."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from memory_context.text.redact import Redaction
 
 HUMAN = "human"
 _ORIGINS: Mapping[str, Origin] = {HUMAN: PERSON, "system": PROGRAM, "ai": MODEL}
-NEWEST = "memory_key"
-# Keys are ordered as text: padded, the tenth comes after the ninth.
+NEWEST_KEYS_FIRST = "memory_key"
+# Keys sort as text: with padding, the tenth comes after the ninth.
 _DIGITS = 10
 
 
@@ -46,9 +46,9 @@ class ChatTurn:
     Attributes:
         role: Who said it: ``human``, ``ai``, ``tool``, …
         text: The words, with references in place of large texts.
-        data: What else the message holds: a JSON object.
-        key: The memory that holds the turn; "" where no store does.
-        at: When it was added; None before.
+        data: What else the message contains: a JSON object.
+        key: The key of the memory that holds the turn; "" if it is not in a store.
+        at: When it was added; None before that.
         is_recalled: Whether memory brought it back, rather than somebody saying it. It is returned with the others, but
             is neither searched nor recalled again, and does not describe the session.
     """
@@ -66,21 +66,21 @@ class ConversationMemory:
 
     Without a manager the turns live in this process, and are dropped when they leave the window or
     their session is idle. With one they are committed to its store, where whoever opens the same
-    session of the same user finds them, and nothing but `clear` deletes them: window and timeout
-    only bound what is returned.
+    session of the same user finds them, and nothing but `clear` deletes them: the window and the
+    timeout only limit what is returned.
 
     A window does not begin with a tool's result whose call was cut off.
 
     Args:
         max_turns: How many turns of a session are returned at most; None for all.
-        idle_timeout: After so many seconds without a new turn a session starts over; None for
+        idle_timeout: After how many seconds without a new turn a session starts over; None for
             never.
         manager: The user's memories, for turns that are to stay. Turns that are added together are
             one memory, of the type and in the tier ``conversation``: one line of JSON for each.
         clock: Returns the current moment, in UTC.
 
     Raises:
-        InvalidArgumentError: A window of less than one turn, or a timeout that is not above 0.
+        InvalidArgumentError: The window has less than one turn, or the timeout is not above 0.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ConversationMemory:
         return turn
 
     def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
-        """Add `turns` together at the end, and return them. Raises what `add_turn` raises."""
+        """Add `turns` together at the end, and return them. Raises what `add_turn` does."""
         session = _checked_session(session_id)
         check_arguments(turns=turns)
         if not turns:
@@ -153,7 +153,8 @@ class ConversationMemory:
             facts = {"role": turn.role, "text": text, "data": data, **marks}
             if turn.is_recalled:
                 facts[RECALLED] = True
-            added.lines.append(str(to_content(facts)[0]))
+            line, _ = to_content(facts)
+            added.lines.append(str(line))
             added.turns.append(replace(turn, text=text, data=data))
         key = self._sessions.add(session, added, moment)
         return _turns_of([(line, key, moment) for line in added.lines])
@@ -204,7 +205,7 @@ def window(
 
 
 Line = tuple[str, str, datetime]
-"""A turn as JSON, the key of the memory that holds it, and when that was stored."""
+"""A turn as JSON, the key of the memory that holds it, and when that memory was stored."""
 
 
 class _Added(NamedTuple):
@@ -227,7 +228,7 @@ class _Added(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Return the first words of a person; if no person said anything, of somebody else."""
+        """Return the first words of a person; if no person said anything, the first of anybody."""
         words = [turn.text for turn in self.said if turn.role == HUMAN]
         words += [turn.text for turn in self.said]
         return one_line(next(filter(None, words), self.turns[0].role))
@@ -248,7 +249,7 @@ class _SessionsInProcess:
         added: _Added,
         moment: datetime,
     ) -> str:
-        """Add the turns to a session, and return the key of the memory that holds them; empty if it is none."""
+        """Add the turns to a session; return "", because no memory holds them."""
         with self._lock:
             self._drop_idle(moment)
             _, kept = self._sessions.pop(session, (moment, deque[str](maxlen=self._limit)))
@@ -287,9 +288,9 @@ class _SessionsInStore:
         self,
         session: str,
         added: _Added,
-        moment: datetime,  # noqa: ARG002 - stands in the lines
+        moment: datetime,  # noqa: ARG002 - is in the lines
     ) -> str:
-        """Add the turns to a session, and return the key of the memory that holds them; empty if it is none."""
+        """Add the turns to a session, and return the key of the memory that holds them."""
         said = list[str]()
         recalled = list[tuple[int, str]]()
         for place, (line, turn) in enumerate(zip(added.lines, added.turns, strict=True)):
@@ -298,8 +299,10 @@ class _SessionsInStore:
             else:
                 said.append(line)
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
-        newest = self._newest(session, limit=1)
-        number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
+        number = 0
+        for newest in self._newest(session, limit=1):
+            *_, digits = newest.memory_key.rpartition("_")
+            number = int(digits) + 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
             number = self._first_undeleted(session, number)
             try:
@@ -328,7 +331,7 @@ class _SessionsInStore:
         return turns
 
     def _first_undeleted(self, session: str, number: int) -> int:
-        """Return the first number from *number* on whose key no deleted turn had: a reference to one says so for good.
+        """Return the first number from *number* on that no deleted turn had: references to those say so for good.
 
         Many in a row may be deleted, so the steps grow until one is found, and then the range is halved.
         """
@@ -357,11 +360,11 @@ class _SessionsInStore:
         # Callers may keep other memories in this tier, under keys of their own, which are not turns.
         start = _start_of_keys(session)
         turns = {"memory_key": {"$gte": f"{start}0", "$lt": f"{start}:"}}  # ":" follows "9"
-        return store.query(scope, turns, limit=limit, order_by=NEWEST)
+        return store.query(scope, turns, limit=limit, order_by=NEWEST_KEYS_FIRST)
 
 
 def _start_of_keys(session: str) -> str:
-    # A session's id may contain characters that a key cannot, and be longer than a key.
+    # The id of a session may contain characters that a key may not, and be longer than a key.
     return f"conversation_{hash_content(session)[:16]}_"
 
 
@@ -370,12 +373,16 @@ def _key(session: str, number: int) -> str:
 
 
 def _checked_session(session_id: str) -> str:
-    """Return the id of a session as text, checked as the store checks it."""
+    """Return the id of a session as text.
+
+    Raises:
+        InvalidScopeError: It is not a valid id.
+    """
     return str(Scope("-", tier_id=session_id).tier_id)
 
 
 def _lines(item: MemoryItem) -> list[str]:
-    """Return the turns of a memory as lines of JSON, with recalled turns at their places."""
+    """Return the turns of a memory as lines of JSON, with recalled turns in their places."""
     # A line with a lone surrogate is kept as bytes.
     text = item.data.decode("utf-8", "surrogatepass")
     # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
@@ -386,7 +393,7 @@ def _lines(item: MemoryItem) -> list[str]:
 
 
 def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
-    """Return the recalled turns, each with its place among all; none if a person's edit of the file left no such list."""
+    """Return the recalled turns, each with its place among all; none if somebody edited the file and broke the list."""
     try:
         return [(int(place), str(line)) for place, line in item.content_metadata.get(RECALLED, ())]
     except (ValueError, TypeError) as error:
@@ -395,7 +402,7 @@ def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
 
 
 def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
-    """Parse lines into turns, leaving out those that a redactor has broken."""
+    """Parse lines into turns, leaving out those that a redactor or an edit has broken."""
     turns = list[ChatTurn]()
     for line, key, stored_at in lines:
         try:
@@ -411,7 +418,7 @@ def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
 
 
 def _moment(text: object) -> datetime | None:
-    """Return the moment; None where a redactor has replaced it."""
+    """Return the moment that *text* gives; None if it has no zone, or if a redactor has replaced it."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:

@@ -13,7 +13,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret, now
-from memory_context.model.origin import MODEL, PERSON, lowest
+from memory_context.model.origin import MODEL, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime.deadlines import within
@@ -76,7 +76,7 @@ class MergedNotes:
     Attributes:
         key: The key of the new note; "" in a dry run.
         sources: The keys of the old ones, oldest first; they still redeem.
-        by: ``model`` or ``words``.
+        by: ``model``, or ``words`` if they were merged without one.
         tokens_before: The tokens of the old ones.
         tokens_after: The tokens of the new one.
     """
@@ -106,7 +106,7 @@ class ConsolidationReport:
 
     @property
     def tokens_saved(self) -> int:
-        """Return by how many tokens the tier has shrunk."""
+        """Return how many tokens fewer the tier has now."""
         return sum(group.tokens_before - group.tokens_after for group in self.groups)
 
 
@@ -140,8 +140,8 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         tier_id: Which task or project; without it, each of them separately.
         merger: Merges in its own words: `ModelConsolidator`, or any object with
             ``merge(notes, max_tokens)``.
-        max_tokens: Notes with more tokens are oversized; a merged note should not be. A merger gets
-            at most eight times as much at once.
+        max_tokens: Notes with more tokens are oversized; a merged note should not be. A merger is given
+            at most eight times as many at once.
         similarity: The share of their runs of three words that near-duplicates have in common, above
             0 and up to 1.
         seconds: The deadline of each merge.
@@ -149,13 +149,14 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         progress: Called after each group of notes with how many are done, and of how many.
 
     Raises:
-        InvalidArgumentError: The tier ``detail``, not a merger, or `similarity` outside 0 to 1.
-        InvalidScopeError: A name that no database column can hold.
+        InvalidArgumentError: The tier is ``detail``, `merger` is not a merger, or `similarity` is outside
+            0 to 1.
+        InvalidScopeError: A name does not fit a database column.
         StoreError: The store failed.
     """
     _check(tier, merger, similarity)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
-    # Notes of earlier versions may lack the id that their tier needs today; what they become lacks it, too.
+    # Notes of earlier versions may lack the id that their tier needs today; merged, they lack it, too.
     memories = copy(memories)
     memories.needing_ids = frozenset()
     notes = [
@@ -165,8 +166,10 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     ]
     finished = _finish(memories, notes, dry_run=dry_run)
     remaining = [note for note in notes if note.memory_key not in finished]
-    alike = _grouped(remaining, shingles, similarity)
-    found = list(alike if merger is None else _related(remaining, max_tokens))
+    to_merge = _grouped(remaining, shingles, similarity)
+    if merger is not None:
+        to_merge = _related(remaining, max_tokens)
+    found = list(to_merge)
     consolidation = _Consolidation(memories, merger, max_tokens, similarity, seconds, dry_run)
     made = list[MergedNotes]()
     for done, group in enumerate(found, 1):
@@ -187,14 +190,15 @@ class _Consolidation(NamedTuple):
     dry_run: bool
 
     def merge(self, group: Sequence[MemoryItem]) -> list[MergedNotes]:
-        """Merge a group into one note by a model; where that gives none, merge its near-duplicates."""
+        """Merge a group into one note by a model; if that returns none, merge its near-duplicates."""
         text = self._by_model(group)
         if text:
             return [self._made(group, text, "model")]
-        return [
-            self._made(alike, merged([item.text for item in alike]), "words")
-            for alike in _grouped(group, shingles, self.similarity)
-        ]
+        made = list[MergedNotes]()
+        for alike in _grouped(group, shingles, self.similarity):
+            texts = [item.text for item in alike]
+            made.append(self._made(alike, merged(texts), "words"))
+        return made
 
     def _by_model(self, group: Sequence[MemoryItem]) -> str | None:
         """Return the model's note, if it is shorter and keeps the names."""
@@ -203,7 +207,7 @@ class _Consolidation(NamedTuple):
         try:
             work = partial(self.merger.merge, [item.text for item in group], self.max_tokens)
             answer: object = within(self.seconds, work, "note merger")
-        except Exception as error:  # noqa: BLE001 - whatever a merger of somebody else's raises
+        except Exception as error:  # noqa: BLE001 - whatever a user's merger raises
             events.MERGER_FAILED.log(error)
             return None
         text = answer.strip() if isinstance(answer, str) else ""
@@ -222,6 +226,9 @@ class _Consolidation(NamedTuple):
 
     def _stored(self, group: Sequence[MemoryItem], text: str, by: str) -> str:
         newest = group[-1]
+        origins = [item.origin for item in group]
+        if by == "model":
+            origins.append(MODEL)
         have_one_summary = all(item.summary == newest.summary for item in group)
         links = {
             FROM: [item.memory_key for item in group],
@@ -239,7 +246,7 @@ class _Consolidation(NamedTuple):
             tags=dict.fromkeys(tag for item in group for tag in item.tags),
             importance=max(item.importance for item in group),
             expires_at=newest.expires_at,
-            origin=lowest([*(item.origin for item in group), MODEL if by == "model" else PERSON]),
+            origin=lowest(origins),
         )
         for item in group:
             _evict(self.memories, item, new.memory_key)

@@ -1,7 +1,7 @@
 """Move everything between stores without loss: store to store, and through a file of JSON lines.
 
 `memory_context.memory.export_file_format` describes the file. A memory that is written while a transfer
-runs may be part of it or not. A bounded number of records is held in this process at any time.
+runs may be part of it or not. Only a bounded number of records is in this process's memory at any time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
@@ -54,9 +55,9 @@ class Exported:
 
     Attributes:
         path: The file.
-        size: Its bytes.
-        memories: How many memories.
-        deletions: How many deletions.
+        size: Its size in bytes.
+        memories: How many memories it holds.
+        deletions: How many deletions it holds.
     """
 
     path: Path
@@ -72,7 +73,7 @@ class Transferred:
     Attributes:
         written: Memories and deletions that are new in the target.
         unchanged: Those that were there already.
-        conflicts: Those that were not written, because something else is there.
+        conflicts: Those that were not written, because something else is in their place.
         damaged: Lines of the file that cannot be read.
         complete: Whether the file's last line, ``end``, was read.
     """
@@ -91,7 +92,7 @@ def export_memories(
     user_id: User,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write everything of a user into a file of JSON lines, compressed if named ``.gz``.
+    """Write everything that a store holds of a user into a file of JSON lines, compressed if named ``.gz``.
 
     An existing file is replaced only when the new one is complete: after an interruption the old one
     is still there.
@@ -103,7 +104,8 @@ def export_memories(
         progress: Called with how many memories and deletions are written, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
+        InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
+        InvalidScopeError: `user_id` is missing or not valid.
         NothingMatchedError: The store has nothing of the user; an existing file is unchanged.
         StoreError: The store failed, or the file cannot be written.
     """
@@ -118,7 +120,8 @@ def export_memories(
         write_line(file, {"memory_context": VERSION, "memories": memories, "deletions": deletions})
         for done, (user, record) in enumerate(_records(store, users), 1):
             write_line(file, line_of(user, record))
-            written["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
+            kind = "memories" if isinstance(record, MemoryItem) else "deletions"
+            written[kind] += 1
             if progress:
                 # Others may write meanwhile: then there are more than were counted.
                 progress(done, max(done, memories + deletions))
@@ -134,7 +137,7 @@ def import_memories(
     keep_origins: bool = False,
     progress: Progress | None = None,
 ) -> Transferred:
-    """Write everything of a user that a file of `export_memories` holds into a store.
+    """Write everything that a file of `export_memories` holds of a user into a store.
 
     Importing twice changes nothing, so an interrupted import is done again. A damaged line is
     reported and left out.
@@ -149,12 +152,13 @@ def import_memories(
         progress: Called with how many memories and deletions are done, and of how many in the file.
 
     Raises:
-        InvalidRecordError: It is not such a file, or of a newer version.
+        InvalidRecordError: It is not such a file, or one of a newer version.
+        InvalidScopeError: `user_id` is missing or not valid.
         StoreError: The store failed, or the file cannot be read.
     """
     _check_store(store)
     check_arguments(path=path, progress=progress)
-    only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
+    only = _only(user_id)
     try:
         with Path(path).open("rb") as raw:
             # By its first bytes, not by its name: files are renamed.
@@ -173,7 +177,7 @@ def import_memories(
 def copy_memories(
     source: MemoryStore, target: MemoryStore, *, user_id: User, progress: Progress | None = None
 ) -> Transferred:
-    """Write everything of a user in one store into another one. Copying twice changes nothing.
+    """Copy everything that one store holds of a user into another. Copying twice changes nothing.
 
     Args:
         source: Where the memories are.
@@ -182,8 +186,9 @@ def copy_memories(
         progress: Called with how many memories and deletions are done, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
-        StoreError: One of the stores could not do it.
+        InvalidArgumentError: `ALL_USERS` was given for a store that cannot list its users.
+        InvalidScopeError: `user_id` is missing or not valid.
+        StoreError: One of the stores failed.
     """
     check_arguments(progress=progress)
     _check_store(target)
@@ -200,7 +205,16 @@ def _check_store(store: object) -> None:
 
 def _users(store: MemoryStore, user_id: User) -> list[str]:
     _check_store(store)
-    return users_of(store, None if user_id is ALL_USERS else user_id)
+    return users_of(store, _only(user_id))
+
+
+def _only(user_id: User) -> str | None:
+    """Return the id of the one user whose memories are moved; None for `ALL_USERS`.
+
+    Raises:
+        InvalidScopeError: It is neither, such as None.
+    """
+    return None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
 
 
 def _counts(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:
@@ -221,7 +235,7 @@ def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
 
 
 def _as_imports(records: Iterable[OwnedRecord]) -> Iterator[OwnedRecord]:
-    """Yield records with the origin ``import`` and no generated key: anybody can have written the file."""
+    """Yield records with the origin ``import`` and no generated key: anybody may have written the file."""
     for user, record in records:
         if isinstance(record, MemoryItem):
             yield user, replace(record, origin=IMPORT, generated_key=False)
@@ -236,7 +250,7 @@ def _restored(
     done = 0
     sum_of_all = Restored()
     redactor = redactor_of(store)
-    for user, owned in groupby(records, key=lambda pair: pair[0]):
+    for user, owned in groupby(records, itemgetter(0)):
         incoming = (record for _, record in owned)
         if redactor:
             incoming = (redacted_import(record, redactor) for record in incoming)

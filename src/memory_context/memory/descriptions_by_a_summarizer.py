@@ -1,4 +1,4 @@
-"""Describe texts in a model's words, within limits; the description by kind is always there to fall back on."""
+"""Describe texts in a model's words, within limits; the description by kind is the fallback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import within
 from memory_context.runtime.telemetry import count, operation
 
-# A late call keeps its thread: an unbounded number of them would fill the process.
+# A late call keeps its thread: without a bound, such threads would fill the process.
 MAX_WAITING = 4
 
 
@@ -45,14 +45,14 @@ class SummaryLimits:
     """The limits on the cost of a summarizer.
 
     Attributes:
-        seconds: The deadline of one summary; the fold waits so long for it.
+        seconds: How long one summary may take; the fold waits that long for it.
         calls: How many summaries one manager may ask for.
-        characters: How many of a text's characters it is shown.
-        failures: After so many failures in a row it is not asked for a while.
+        characters: How many of a text's characters the summarizer is shown.
+        failures: After how many failures in a row it is not asked for a while.
         pause: How many seconds that while lasts.
 
     Raises:
-        InvalidArgumentError: A negative number.
+        InvalidArgumentError: A number is negative, or not a number.
     """
 
     seconds: float = 5.0
@@ -76,6 +76,7 @@ class Summaries:
     Attributes:
         summarizer: The summarizer.
         limits: What it may cost.
+        clock: Returns the current moment, in seconds.
         calls: How often it was asked.
         failures: How often it failed, was late, or returned something other than text.
     """
@@ -118,7 +119,7 @@ class Summaries:
             with operation("summarize", characters=len(beginning_and_end)):
                 ask = partial(self._asked, beginning_and_end, description)
                 answer = within(self.limits.seconds, ask, "summarizer")
-        except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
+        except Exception as error:  # noqa: BLE001 - whatever a user's summarizer raises
             answer = error
         if answer is not None and not isinstance(answer, str):
             count("summarizer_calls", outcome="failed")
@@ -137,12 +138,11 @@ class Summaries:
         try:
             return self.summarizer.summarize(text, description)
         finally:
-            # In the thread itself, which runs on when nobody waits for it any longer: only now is it
-            # free.
+            # In the thread itself, which is free only now, even if nobody waits for it any longer.
             self._threads.release()
 
     def _shortened(self, text: str) -> str:
-        """Return the first three quarters and the last quarter of what may be shown."""
+        """Return what may be shown of *text*: three quarters of it from the beginning, one from the end."""
         most = self.limits.characters
         if len(text) <= most:
             return text

@@ -23,7 +23,7 @@ from memory_context.text.tokens.counter import default_counter
 if TYPE_CHECKING:
     from memory_context.stores import FileStore
 
-# Each read decrypts a record: enough to notice a wrong key, and quick with thousands of users.
+# Each look at a user decrypts one record: enough to notice a wrong key, and quick with thousands of users.
 USERS_LOOKED_AT = 20
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
@@ -50,7 +50,7 @@ class Check(NamedTuple):
 
 
 def examined(store: str | None) -> Iterator[Check]:
-    """Yield the checks: library, token counting, and the database at the URL `store`.
+    """Yield the checks of the library, of token counting, and of the database at the URL `store`.
 
     The database is only read: nothing is created, upgraded or indexed. Checks that an earlier
     problem makes impossible are left out.
@@ -60,15 +60,16 @@ def examined(store: str | None) -> Iterator[Check]:
     if store:
         yield from _database(store)
     else:
-        remedy = "name it: --store URL, or MEMORY_CONTEXT_STORE"
-        yield Check("database", "not looked at", "note", remedy)
+        yield Check(
+            "database", "not looked at", "note", "name it: --store URL, or MEMORY_CONTEXT_STORE"
+        )
 
 
 def _token_counting() -> Check:
     counter = default_counter()
     if counter.name != "estimate":
         return Check("token counting", f"exact, by {counter.name}")
-    found = "estimated: the ranks of o200k_base are not here"
+    found = "estimated: the ranks of o200k_base are missing"
     remedy = (
         "pip install 'memory-context[exact]', let the machine reach the internet once, or put tiktoken's file of ranks "
         "into TIKTOKEN_CACHE_DIR"
@@ -108,19 +109,18 @@ def _access(name: str, found: str, *, reads_only: bool) -> Check:
     if not reads_only:
         return Check(name, found)
     remedy = (
-        "to store anything, let this user write: to the file or folder, or to the tables of a server that is no "
-        "standby"
+        "to store anything, give this user write access to the file or folder, or to the tables of a server that is "
+        "not a standby"
     )
     return Check(name, f"{found}: read-only", "warning", remedy)
 
 
 def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
-        if not store.directory.is_dir():
-            found = f"there is no folder {str(store.directory)!r}"
-            yield Check("folder", found, "problem", "check the path")
-            return
         folder = str(store.directory)
+        if not store.directory.is_dir():
+            yield Check("folder", f"there is no folder {folder!r}", "problem", "check the path")
+            return
         yield _access("folder", folder, reads_only=file_watch.may_only_read(folder))
         damaged = store.damaged()
     if not damaged:
@@ -132,16 +132,15 @@ def _folder(url: str) -> Iterator[Check]:
 
 
 def _encoded_contents(url: str) -> Check:
-    """Check that the codec named in a URL can read what is stored, by the newest memory of some users."""
+    """Check with the newest memory of some users that the codec named in a URL can read what is stored."""
     try:
         with cast("SQLAlchemyStore", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]
             for user in users:
                 store.query(Scope(user), ANY_STATE, limit=1)
     except MemoryContextError as error:
-        remedy = "give the keys that it was written with"
-        return Check("contents", str(error), "problem", remedy)
-    found = f"can be read, of each user the newest (users looked at: {len(users)})"
+        return Check("contents", str(error), "problem", "give the keys that it was written with")
+    found = f"the newest of each user can be read (users looked at: {len(users)})"
     return Check("contents", found)
 
 
@@ -208,7 +207,7 @@ def _pending(count: int) -> Check:
     if not count:
         return Check("pending", "everything is indexed")
     found = f"{count:,} memories are not indexed yet"
-    remedy = f"nothing: the next searches of their owners do it; or {_REINDEX}"
+    remedy = f"nothing: their owners' next searches index them; or {_REINDEX}"
     return Check("pending", found, "warning", remedy)
 
 

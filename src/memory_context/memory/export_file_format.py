@@ -5,8 +5,8 @@ The file is UTF-8, each line one JSON object (``.gz``: compressed):
 1. ``{"memory_context": 1, "memories": 2, "deletions": 1}``: the version of the format, and how many
    lines follow.
 2. ``{"memory": {…}}`` for each memory, with all of its fields; text under ``content``, bytes (and
-   text that UTF-8 cannot express) under ``content_bytes`` in base64; times in ISO 8601 with their
-   zone.
+   text with NUL bytes or lone surrogates) under ``content_bytes`` in base64; times in ISO 8601 with
+   their zone.
 3. ``{"deletion": {"user_id", "memory_key", "deleted_at", "reason"}}`` for each deletion.
 4. ``{"end": {"memories": 2, "deletions": 1}}``; without it the file is not complete.
 
@@ -80,10 +80,10 @@ class ExportReader:
     complete: bool = False
 
     def header(self) -> int:
-        """Return the number of records that the file says it has.
+        """Return the number of records that the file's header gives.
 
         Raises:
-            InvalidRecordError: It is not an export, or of a newer version.
+            InvalidRecordError: It is not an export, or one of a newer version.
         """
         facts: JsonObject = {}
         with suppress(ValueError, RecursionError, TypeError, OSError, EOFError, zlib.error):
@@ -91,7 +91,7 @@ class ExportReader:
         version = facts.get("memory_context")
         if isinstance(version, int) and version > VERSION:
             raise InvalidRecordError(
-                f"this export has format {version}, this library reads {VERSION}; upgrade it"
+                f"this export has format {version}, and this library reads {VERSION}; upgrade memory-context"
             )
         memories = facts.get("memories")
         deletions = facts.get("deletions")
@@ -126,7 +126,7 @@ class ExportReader:
 
 
 def _record(line: bytes) -> OwnedRecord | None:
-    """Return the record of a line and whose it is; None at the end.
+    """Return the record on a line, with the id of its user; None for the last line, ``end``.
 
     Raises:
         InvalidRecordError: It is not a record.
@@ -157,7 +157,7 @@ def _record(line: bytes) -> OwnedRecord | None:
 
 
 def _check(item: MemoryItem) -> None:
-    """Check that a store can have written *item*.
+    """Check that a store could have written *item*.
 
     Raises:
         InvalidRecordError: `MemoryManager.store` would refuse it; or its hash or its identity is that
@@ -171,10 +171,7 @@ def _check(item: MemoryItem) -> None:
         raise InvalidRecordError(str(error)) from error
     if item.content_hash and not is_intact(item):
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its hash")
-    if not item.identity:
-        return
-    identity = identity_of(item.content, hash_content(item.content))
-    if item.identity != identity:
+    if item.identity and item.identity != identity_of(item.content, hash_content(item.content)):
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 
@@ -192,7 +189,7 @@ def write_line(file: IO[bytes], facts: JsonObject) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Generator[IO[bytes]]:
-    """Open a file to write into, which takes its place at `path` once it is complete.
+    """Open a file for writing, which takes its place at `path` once it is complete.
 
     Raises:
         StoreError: It cannot be written.

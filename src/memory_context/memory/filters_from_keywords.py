@@ -12,7 +12,7 @@ from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
 ANY_STATE = {"is_active": [True, False]}
-# The last character of Unicode: whatever begins with a text sorts below the text followed by this.
+# The last character of Unicode: whatever begins with a text sorts before that text followed by this character.
 LAST_CHARACTER = "\U0010ffff"
 
 
@@ -29,11 +29,11 @@ def search_filters(
 ) -> dict[str, Any]:
     """Return the filters for the keywords, together with `filters`. A keyword of None filters nothing.
 
-    A `category` is a path, and stands for those below it, too. If it ends with ``*``, it stands for all paths that begin
-    so: ``project*`` includes ``project-context/rockets``.
+    A `category` is a path, and includes those below it. If it ends with ``*``, it includes all paths that begin with
+    what is before that: ``project*`` includes ``project-context/rockets``.
 
     Raises:
-        InvalidArgumentError: An argument of another type, a time without a zone, or a column that is in `filters` as well.
+        InvalidArgumentError: An argument has the wrong type, a time has no zone, or a column is in `filters` as well.
     """
     check_arguments(filters=filters, types=types, tier=tier, category=category, tags=tags)
     lists = {"memory_type": types, "tier": tier, "tags": tags}
@@ -64,8 +64,10 @@ def beginning_with(text: str) -> Filters:
     return {"$gte": text, "$lt": text + LAST_CHARACTER}
 
 
-def as_list(names: str | Iterable[str]) -> list[str]:
-    """Return the names as a list; a single text is one name, not its letters."""
+def as_list(names: str | Iterable[str] | None) -> list[str]:
+    """Return the names as a list; a single text is one name, not its letters, and None is no name."""
+    if names is None:
+        return []
     if isinstance(names, str):
         return [names]
     return list(names)

@@ -34,7 +34,7 @@ UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 # Such as tool_output=30d, tier:detail=12h, evicted=4w and =365d:read.
 _RULE = re.compile(
     r"""
-    (?P<target> [^=]* ) =
+    (?!tier:=) (?P<target> [^=]* ) =
     (?P<number> [0-9]{1,6} ) (?P<unit> [dhw] )
     (?: : (?P<since> created | changed | read ) )?
     """,
@@ -44,20 +44,20 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """A rule that says which memories are deleted, and when.
+    """A rule on which memories are deleted, and when.
 
     Attributes:
         after: How long after `since` they are deleted.
         memory_type: Only those of this type.
         tier: Only those of this tier.
         evicted: Only those that were evicted or softly forgotten.
-        since: ``changed``: stored, stored again, rewritten or evicted. ``created``: stored for the
-            first time, even if an output was stored again today. ``read``: read, or created where
-            it never was.
+        since: The event that `after` counts from. ``changed``: stored, stored again, rewritten or
+            evicted. ``created``: stored for the first time, even if an output was stored again today.
+            ``read``: last read; created if it never was.
 
     Raises:
-        InvalidArgumentError: A time that is negative or reaches back beyond the first date, or an
-            unknown `since`: rules delete, so mistakes are refused early.
+        InvalidArgumentError: `after` is negative or reaches back beyond the first date, or `since`
+            is unknown: rules delete, so mistakes are refused early.
     """
 
     after: timedelta
@@ -67,16 +67,14 @@ class RetentionRule:
     since: Since = "changed"
 
     def __post_init__(self) -> None:
-        """Check the time, and what it counts from."""
+        """Check `after` and `since`."""
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
-            raise InvalidArgumentError(
-                f"after= must be a timedelta of 0 or more, not {self.after!r}"
-            )
+            raise InvalidArgumentError(f"after= must be a timedelta of 0 or more, not {after!r}")
         # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
             raise InvalidArgumentError(
-                f"there is no date {after.days:,} days ago; give a rule less time"
+                f"there is no date {after.days:,} days ago; give the rule a shorter time"
             )
         if self.since not in get_args(Since):
             raise InvalidArgumentError(
@@ -87,8 +85,8 @@ class RetentionRule:
     def parse(cls, text: str) -> RetentionRule:
         """Read a rule: ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w``, ``=365d:read``.
 
-        Hours, days and weeks count since a memory was changed, or since the event named after the
-        last colon.
+        Hours, days and weeks count from the last change of a memory, or from the event named after
+        the last colon.
 
         Raises:
             InvalidArgumentError: It is not a rule.
@@ -144,21 +142,21 @@ def delete_expired(
     audit: AnyAuditTrail | None = None,
     agent_id: str | None = None,
 ) -> int:
-    """Delete expired memories, by their `expires_at` or a rule, evicted ones too, and count them.
+    """Delete memories that have expired by their `expires_at` or by a rule, evicted ones too, and count them.
 
     Each batch is one transaction, so an interruption leaves whole batches. References to deleted
     memories say when and why, as after `forget`.
 
     Args:
         store: Where the memories are.
-        rules: Which memories are deleted beside those whose `expires_at` has passed: all that any
+        rules: Which memories are deleted besides those whose `expires_at` has passed: all that any
             rule names.
         user_id: Whose memories; without it, everybody's.
         tier: Limits deletion by `expires_at` to this tier; rules name their own.
-        at: The moment that counts; without it, now.
+        at: The moment at which they have expired; without it, now.
         progress: Called after each batch with how many are done, and of how many.
-        audit: The audit trail of what was deleted: see `MemoryManager`.
-        agent_id: Who does it, for the audit trail.
+        audit: The audit trail of what was deleted (see `MemoryManager`).
+        agent_id: The agent that does it, for the audit trail.
 
     Raises:
         InvalidArgumentError: `at` has no time zone.
@@ -212,7 +210,7 @@ def _expiries(
 
 
 def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, Sequence[UUID]]]:
-    """Yield up to 50 memories of one user at a time."""
+    """Yield a user and up to 50 of their memories at a time."""
     for user, rows_of_user in groupby(rows, itemgetter(0)):
         ids = [memory_id for _, memory_id in rows_of_user]
         for batch in slices_of(ids, BATCH):

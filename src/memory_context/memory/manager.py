@@ -99,7 +99,7 @@ class MemoryManager(ClosedAtExit):
         user_id: Whose memories these are. Nobody else's can be reached.
         agent_id: The agent that is recorded with new memories.
         thread_id: The conversation that is recorded with new memories.
-        counter: Counts tokens; the process's default without one.
+        counter: Counts tokens; without one, the process's default does.
         password_variable: The environment variable with the password of a database URL that has
             none.
         summarizer: Describes texts in its own words, within its limits (`Summaries`); without one,
@@ -115,13 +115,13 @@ class MemoryManager(ClosedAtExit):
         offered: The part of `scope` that may be brought back without being asked for.
         gate: Called with each new record before it is committed; may raise. Views have it, too.
         needing_ids: The tiers into which nothing is stored without a `tier_id`. Views have it, too.
-        redactor: Removes secrets from all texts that come in here; a setting of the store.
-        redacted: How many secrets it has removed from what was stored here, by kind.
+        redactor: Removes secrets from all texts that are stored here; a setting of the store.
+        redacted: How many secrets it has removed, by kind.
 
     Raises:
-        InvalidScopeError: No user.
-        InvalidArgumentError: Not a summarizer, or not an audit trail.
-        UnsupportedDatabaseError: The URL of a database other than SQLite and PostgreSQL.
+        InvalidScopeError: There is no user, or a name does not fit a database column.
+        InvalidArgumentError: `counter`, `summarizer`, `audit` or `key_source` has the wrong type.
+        UnsupportedDatabaseError: The URL is that of a database other than SQLite and PostgreSQL.
     """
 
     def __init__(  # noqa: PLR0913 - each but the user has a default
@@ -164,10 +164,10 @@ class MemoryManager(ClosedAtExit):
 
         Args:
             places: Pairs of tier and id. Those that this manager does not see stay unseen.
-            offered: Those of them that may be brought back without being asked for; all without it.
+            offered: Those of them that may be brought back without being asked for; None for all.
 
         Raises:
-            InvalidScopeError: A name that no database column can hold.
+            InvalidScopeError: A name does not fit a database column.
         """
         view = copy(self)
         view._closes_store = False  # noqa: SLF001 - its own
@@ -177,14 +177,13 @@ class MemoryManager(ClosedAtExit):
 
     def set_places(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> None:
         """Replace the places that are seen here. A view never gets more than it was made with (see `within`)."""
-        scope = with_changes(self.scope, places=checked_places(places))
-        seen = scope.places or frozenset[Place]()
+        seen = checked_places(places)
         if self._widest is not None:
             # A view can only narrow: a tool that is given one must not reach beyond it.
             seen &= self._widest
-        self.scope = self.offered = with_changes(scope, places=seen)
+        self.scope = self.offered = with_changes(self.scope, places=seen)
         if offered is not None:
-            self.offered = with_changes(scope, places=seen & checked_places(offered))
+            self.offered = with_changes(self.scope, places=seen & checked_places(offered))
 
     def __repr__(self) -> str:
         """Name the user and the store, without a database's password."""
@@ -192,7 +191,7 @@ class MemoryManager(ClosedAtExit):
 
     @property
     def who(self) -> Who:
-        """Return user, agent and thread: whose memories these are, and who works on them here."""
+        """Return user, agent and thread: whose memories these are, and who works with them here."""
         return self.scope.user_id, self.agent_id, self.thread_id
 
     @property
@@ -232,11 +231,11 @@ class MemoryManager(ClosedAtExit):
 
         Args:
             thread_id: Only those of this conversation; without it, of all the user's conversations.
-            kind: ``model`` for model calls, ``decision`` for decisions only.
-            since: At this moment or later; with a time zone.
-            until: Before this moment; with a time zone.
+            kind: ``model`` for model calls only, ``decision`` for decisions only.
+            since: Only those at this moment or later; with a time zone.
+            until: Only those before this moment; with a time zone.
             limit: How many at most; None for all.
-            prompts: Whether model calls come with their prompts, where these are recorded.
+            prompts: Whether model calls include their prompts, where these are recorded.
 
         Raises:
             InvalidArgumentError: There is no such kind, or a time has no zone.
@@ -302,14 +301,14 @@ class MemoryManager(ClosedAtExit):
 
         Args:
             content: Text, bytes, or a dict or list, which is kept as JSON.
-            description: One line; without it the content is described.
+            description: One line; without it, the content is described.
             type: ``note``, ``tool_output``, ``file_content``, ``decision``, …
-            key: The caller's own key. Without it one is made of `source` and ten random
-                characters, unless the content is kept under a key already.
+            key: The caller's own key. Without it, one is made of `source` and ten random
+                characters, unless the content is already kept under a key.
             source: What made the content: a tool, a file.
             tier: Where the memory belongs.
             tier_id: Which run, session, plan, task or project of the tier. The built-in tiers other
-                than ``global`` need it: without an id, a note would stand in all of them.
+                than ``global`` need it: without an id, a note would belong to all of them.
             metadata: A JSON object.
             category: A path such as ``project-context/rockets``.
             tags: Words.
@@ -324,9 +323,9 @@ class MemoryManager(ClosedAtExit):
                 your program may give ``person`` for what somebody typed.
 
         Raises:
-            InvalidContentError: Content or metadata of a kind that cannot be kept.
-            InvalidArgumentError: A type, tier, category or tag that is not a name, an importance
-                outside 0 to 1, a time without a zone, an unknown origin.
+            InvalidContentError: The content or metadata is of a kind that cannot be kept.
+            InvalidArgumentError: A type, tier, category or tag is not a name, the importance is
+                outside 0 to 1, a time has no zone, or the origin is unknown.
             InvalidKeyError: `key` is not a valid key.
             KeyExistsError: `key` holds another memory, and `replace` is False.
             InvalidTierError: The tier needs a `tier_id`.
@@ -340,7 +339,7 @@ class MemoryManager(ClosedAtExit):
             description=description, type=type, source=source, tags=tags, importance=importance
         )
         body, media_type = to_content(content)
-        words = as_list(() if tags is None else tags)
+        words = as_list(tags)
         check_names(type, tier, tier_id, category, tags=words)
         self._check_tier_id(tier, tier_id)
         if origin not in ORIGINS:
@@ -389,7 +388,7 @@ class MemoryManager(ClosedAtExit):
     def replace_all(self, described: Sequence[tuple[MemoryItem, str]]) -> None:
         """Commit records with their descriptions, each in place of what its key holds: all of them, or none.
 
-        The caller has chosen their keys, which are all different. Counts and hashes of the contents are filled in here.
+        The caller has chosen their keys, which are all different. Counts and hashes are filled in here.
 
         Raises:
             InvalidTierError: A record has no `tier_id`, and its tier needs one.
@@ -421,7 +420,7 @@ class MemoryManager(ClosedAtExit):
         if tier_id is None and tier in self.needing_ids:
             raise InvalidTierError(
                 f"tier={tier!r} needs tier_id=, the id of the {tier} that this belongs to; "
-                f"without one it would stand in every {tier}"
+                f"without one it would belong to every {tier}"
             )
 
     def _completed(
@@ -437,7 +436,7 @@ class MemoryManager(ClosedAtExit):
     def _put_under_new_key(
         self, item: MemoryItem, made_by: str, room: Capacity | None
     ) -> MemoryItem:
-        """Put *item* under a generated key; generate another one while the key is taken."""
+        """Put *item* under a generated key, and generate another one as long as the key is taken."""
         while True:
             keyed = with_changes(item, memory_key=self.key_generator.new_key(made_by))
             with suppress(KeyExistsError):
@@ -472,7 +471,7 @@ class MemoryManager(ClosedAtExit):
 
         Raises:
             InvalidKeyError: It is not a valid key.
-            MemoryDeletedError: It was deleted; says when and why.
+            MemoryDeletedError: The memory was deleted; the message says when and why.
             MemoryNotFoundError: There is none, or it is another user's.
         """
         item = self.memory_store.get(self.scope, check_key(key))
@@ -501,7 +500,7 @@ class MemoryManager(ClosedAtExit):
         return item
 
     def _count_reads(self, keys: Sequence[str]) -> None:
-        """Count a read of each memory; a failure is logged only, since the reader has the texts already."""
+        """Count a read of each memory. A failure is only logged, since the reader has the texts already."""
         try:
             self.memory_store.touch(self.scope, keys)
         except StoreError as error:
@@ -524,14 +523,14 @@ class MemoryManager(ClosedAtExit):
     ) -> Content:
         """Return the content under `key`: whole, or the part that one selector asks for.
 
-        A selection comes as plain text: lines as they stand, matching lines with their numbers,
+        A selection is plain text: lines as they are, matching lines with their numbers,
         values as JSON, rows as CSV. With `max_tokens`, the whole text, lines or a `query` become an
         excerpt if they are too large, and any other selection gives its first page; `page` says how
         much there is and gives the other pages.
 
         Args:
             key: The memory's key.
-            lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several with commas.
+            lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several separated by commas.
             contains: The lines that hold this text, however it is capitalised.
             pattern: The lines that hold a match of this regular expression (the package ``regex``;
                 ``^`` and ``$`` are the ends of lines).
@@ -540,19 +539,19 @@ class MemoryManager(ClosedAtExit):
                 tool's result. Gives the value itself if the path can find only one, else a list.
             where: A SQL expression over the columns of a JSON list, JSON lines, CSV, TSV or a
                 Markdown table.
-            columns: Which columns, with commas; expressions and aggregates too.
+            columns: Which columns, separated by commas; expressions and aggregates too.
             query: What the caller wants to know.
-            max_tokens: The most that comes back. A `query` without it gets 500.
+            max_tokens: The most tokens that are returned. A `query` without it gets 500.
 
         Raises:
             MemoryNotFoundError: There is no such memory (see `get`).
-            NothingMatchedError: Nothing in the text matches; says what is there.
+            NothingMatchedError: Nothing in the text matches; the message says what is there.
             InvalidSelectionError: More than one selector, or one that cannot be used on this text;
-                says which could.
+                the message names those that can.
             SelectionTimeoutError: A pattern, path or expression took more than 5 seconds.
             BudgetTooSmallError: The text is larger, and `max_tokens` does not even hold its
                 reference.
-            InvalidArgumentError: A part of binary content.
+            InvalidArgumentError: A part of binary content was asked for.
             StoreError: The store failed.
         """
         selection = Selection(
@@ -605,9 +604,9 @@ class MemoryManager(ClosedAtExit):
 
         Args:
             key: The memory's key.
-            selection: Which part; the whole without one.
+            selection: Which part; without it, the whole.
             offset: Where the page begins: the `next_offset` of the page before.
-            max_tokens: The most that the page's text takes.
+            max_tokens: The most tokens that the page's text takes.
 
         Raises:
             MemoryContextError: As `retrieve` does.
@@ -629,13 +628,13 @@ class MemoryManager(ClosedAtExit):
     ) -> str:
         """Return a page as a model reads it: reference, part, text, and the call for the next page.
 
-        Where nothing matches, nothing is raised: the answer says so, and what is there.
+        If nothing matches, nothing is raised: the answer says so, and what is there.
 
         Args:
             key: The memory's key.
-            selection: Which part; the whole without one.
+            selection: Which part; without it, the whole.
             offset: Where the page begins.
-            max_tokens: The most that the whole answer takes.
+            max_tokens: The most tokens that the whole answer takes.
 
         Raises:
             MemoryContextError: As `retrieve` does.
@@ -673,26 +672,27 @@ class MemoryManager(ClosedAtExit):
     ) -> MemoryList:
         """Find memories about `query`, best first, each with a `match`; the newest if it is blank.
 
-        Secrets are found by what describes them; the content of their hits is masked.
+        Secrets are found by their descriptions; the content of such hits is masked.
 
         Args:
             query: Any text.
             limit: How many at most.
             mode: ``keyword``, ``semantic`` or ``hybrid``, which is both; ``hybrid`` without an
                 embedder is keyword search. ``substring`` finds the newest memories with a line that
-                holds the query, in any case, among the newest 1,000 of at most 100,000 characters.
-            types: Of one of these types.
-            tier: Of this tier.
-            category: Of this category, or one below it; ``project*``: of those that begin so.
-            tags: With one of these tags.
-            thread: Made in this conversation.
-            since: Stored at this moment or later; with a time zone.
-            until: Stored before this moment; with a time zone.
+                contains the query, whatever its case, among the newest 1,000 of at most 100,000 characters.
+            types: Only memories of one of these types.
+            tier: Only those of this tier.
+            category: Only those of this category, or one below it; ``project*``: of those that begin
+                with ``project``.
+            tags: Only those with one of these tags.
+            thread: Only those made in this conversation.
+            since: Only those stored at this moment or later; with a time zone.
+            until: Only those stored before this moment; with a time zone.
             filters: Further conditions on columns (see `MemoryStore`).
 
         Raises:
-            InvalidArgumentError: A limit below 1, a time without a zone; ``semantic`` without an
-                embedder.
+            InvalidArgumentError: The limit is below 1, a time has no zone, or there is no embedder for
+                ``semantic``.
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
@@ -721,18 +721,19 @@ class MemoryManager(ClosedAtExit):
         """Run one SELECT (SQLite's SQL) over the user's memories, each a table under its key.
 
         ``FROM orders_3f9a JOIN customers_77aa USING (customer_id)`` joins two; ``FROM "read_file_*"`` has the rows of all
-        whose keys begin so, with their keys in a column `memory_key`. A key with a hyphen or a dot needs double quotes.
+        whose keys begin with ``read_file_``, with their keys in a column `memory_key`. A key with a hyphen or a dot needs
+        double quotes.
         `docs/query.md` says which rows a text has; a text of no known form has the columns line and text.
 
         Args:
-            sql: The statement. Nothing but those rows and SQL's plain functions is in reach.
+            sql: The statement. It can reach nothing but those rows and SQL's plain functions.
             save_as: Keep the answer as a memory under this key, as CSV, with the statement and the keys that it read as
                 metadata. It may take the place of an earlier answer.
             description: One line about the answer.
 
         Raises:
-            InvalidQueryError: The database refuses the statement; gives its reason, and the tables and columns that
-                exist. Or the answer has more than 100,000 rows or 20 MB.
+            InvalidQueryError: The database refuses the statement; the message gives its reason, and the tables and
+                columns that exist. Or the answer has more than 100,000 rows or 20 MB.
             SelectionTimeoutError: It took more than 20 seconds, or more than 1 GB.
             KeyExistsError: `save_as` is the key of a memory that is not such an answer.
             StoreError: The store failed.
@@ -745,11 +746,13 @@ class MemoryManager(ClosedAtExit):
         self.audit("expanded", *result.sources)
         if save_as is None:
             return result
+        if not description:
+            description = f"{counted(len(result), 'row')}: {', '.join(result.columns)}"
         earlier = self.memory_store.get(self.scope, check_key(save_as))
         try:
             kept = self.remember(
                 result.to_csv(),
-                description or f"{counted(len(result), 'row')}: {', '.join(result.columns)}",
+                description,
                 QUERY_ANSWER,
                 key=save_as,
                 metadata={"sql": sql, "sources": list(result.sources)},
@@ -758,12 +761,12 @@ class MemoryManager(ClosedAtExit):
             )
         except KeyExistsError as error:
             raise KeyExistsError(
-                f"the key {save_as!r} holds a memory that is no answer of a query; choose another key, or forget it"
+                f"the key {save_as!r} holds a memory that is not the answer to a query; choose another key, or forget it"
             ) from error
         return with_changes(result, key=kept.memory_key)
 
     def without_secrets(self, query: str) -> str:
-        """Return the words of *query* without secrets, if the store has a redactor.
+        """Return the words of *query*, without secrets if the store has a redactor.
 
         Raises:
             RedactionTimeoutError: A user's pattern took too long.
@@ -797,10 +800,10 @@ class MemoryManager(ClosedAtExit):
         soft: bool = False,
         seen: datetime | None = None,
     ) -> bool:
-        """Delete the memory under `key` for good, and say whether there was one.
+        """Delete the memory under `key` for good, and return whether there was one.
 
-        References to it say afterwards when and why it was deleted. With `soft` it is only put away:
-        it is no longer found, listed or offered, but its key still redeems. `revive` takes it back,
+        References to it say afterwards when and why it was deleted. With `soft`, it is only put away:
+        it is no longer found, listed or offered, but its key still redeems. `revive` brings it back,
         and a `RetentionRule` may delete it for good later. With `seen`, the `updated_at` that the
         caller has seen, a memory that was changed since then is left alone.
 
@@ -825,8 +828,8 @@ class MemoryManager(ClosedAtExit):
         """Delete all memories of a tier, or of one run, session, … of it, evicted ones too, and count them.
 
         Raises:
-            InvalidScopeError: A name that no database column can hold.
-            InvalidTierError: No tier.
+            InvalidScopeError: A name does not fit a database column.
+            InvalidTierError: The tier is None.
             StoreError: The store failed; what was deleted until then is gone.
         """
         if tier is None:  # pyright: ignore[reportUnnecessaryComparison] # a Scope without a tier is all of them
@@ -834,14 +837,14 @@ class MemoryManager(ClosedAtExit):
         scope = with_changes(self.scope, tier=tier, tier_id=tier_id)
         keys: list[str] = []
         if self.audits:
-            # Before the deletion: afterwards nobody can say which they were.
+            # Before the deletion: afterwards nobody could say which they were.
             keys = [item.memory_key for item in self.memory_store.list_all(scope)]
         deleted = self.memory_store.clear(scope, reason=self.redaction().text(reason))
         self.audit("deleted", *keys)
         return deleted
 
     def revive(self, key: str, *, room: Capacity | None = None) -> MemoryItem:
-        """Make a memory active again that was softly forgotten, or evicted by a full tier.
+        """Make a memory that was softly forgotten, or evicted by a full tier, active again.
 
         Args:
             key: The memory's key.
@@ -860,7 +863,7 @@ class MemoryManager(ClosedAtExit):
         if item.is_active:
             return item
         if not room and item.tier in BUILT_IN:
-            # Evicted memories do not count: reviving one takes room again.
+            # An evicted memory takes no room, an active one does.
             room = BUILT_IN[item.tier].room
             # The caller's own policy may hold more, so this one must not evict anything.
             room = room and with_changes(room, evict=0.0)
@@ -895,7 +898,7 @@ class MemoryManager(ClosedAtExit):
         return confirmed
 
     def known_keys(self, keys: Sequence[str], filters: Filters | None = None) -> list[str]:
-        """Return those of *keys*, each given once, that the store knows; with *filters*, those that match.
+        """Return those of *keys*, which are all different, that the store knows; with *filters*, those that match.
 
         Raises:
             StoreError: The store failed.
@@ -917,16 +920,17 @@ class MemoryManager(ClosedAtExit):
         Raises:
             StoreError: The store failed.
         """
-        wanted = {**ANY_STATE, "memory_key": list(keys)}
+        sources = list(keys)
+        if not sources:
+            return origin
         for lower in reversed(ORIGINS[ORIGINS.index(origin) + 1 :]):
-            if wanted["memory_key"] and self.memory_store.count(
-                self.scope, {**wanted, "origin": lower}
-            ):
+            wanted = {**ANY_STATE, "memory_key": sources, "origin": lower}
+            if self.memory_store.count(self.scope, wanted):
                 return lower
         return origin
 
     def close(self) -> None:
-        """Release connections, unless the store is the caller's. The manager may be used again."""
+        """Release connections, unless the store is the caller's. The manager may still be used."""
         if self._auditor:
             self._auditor.close()
         if self._closes_store:
@@ -936,8 +940,8 @@ class MemoryManager(ClosedAtExit):
         """Return the arguments that open the same memories in another process, without a password.
 
         Raises:
-            NotSerializableError: The store or the audit trail exists in this process only; or the
-                counter, embedder, quota or a tier's confirmation is the caller's own object.
+            NotSerializableError: The store or the audit trail exists only in this process; or the
+                counter, embedder, quota or a tier's `confirm` is the caller's own object.
         """
         if self.gate:
             raise NotSerializableError(
@@ -966,7 +970,7 @@ class MemoryManager(ClosedAtExit):
 
 
 def check_owner(owner: object, *kinds: type) -> None:
-    """Check that *owner*, which is given for memories, is not a URL or a store; else only its first use would fail.
+    """Check that *owner*, whose memories are used, is not a URL or a store: only its first use would fail.
 
     Raises:
         InvalidArgumentError: It is not of one of the *kinds*.

@@ -1,6 +1,6 @@
 """The tiers of a user that are open, and how notes are written into them and found.
 
-A tier is *open* where the id that it lives by is given: of a run, a session, a plan, a task or a project.
+A tier is *open* if the id that it lives by is given: that of a run, a session, a plan, a task or a project.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ A_MOMENT = timedelta(minutes=1)
 class TierNotes(ClosedAtExit):
     """The tiers of one user that are open, and how notes are written into them and found.
 
-    `ScopedMemory`, which applications use, says what its arguments and errors are.
+    `ScopedMemory`, which applications use, documents the arguments and errors.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class TierNotes(ClosedAtExit):
         if isinstance(manager, MemoryManager):
             if user_id is not None:
                 raise InvalidArgumentError(
-                    "the manager has its user; give user_id with a store only"
+                    "the manager has its own user; give user_id only with a store"
                 )
             self._owner = manager
         else:
@@ -146,7 +146,7 @@ class TierNotes(ClosedAtExit):
             self._owner.close()
 
     def _policy(self, tier: str) -> TierPolicy:
-        # Compared, not looked up: what is no text may have no hash.
+        # Compared, not looked up: a value that is not a text may not be hashable.
         for name, policy in self.policies.items():
             if name == tier:
                 return policy
@@ -172,8 +172,7 @@ class TierNotes(ClosedAtExit):
             check_category(category)
         tiers = self.open_tiers if tier is None else tier
         check_arguments(tags=tags)
-        words = as_list(() if tags is None else tags) or None
-        return search_filters(filters, tier=tiers, category=category, tags=words)
+        return search_filters(filters, tier=tiers, category=category, tags=as_list(tags) or None)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
         scope = self.manager.scope
@@ -187,6 +186,7 @@ class TierNotes(ClosedAtExit):
         importance: float,
         **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
     ) -> str:
+        """Commit a note to an open tier, within the tier's limits, and return its key."""
         tier_id = self.tier_id(tier)
         check_content(content)
         check_category(details.get("category"))
@@ -211,14 +211,18 @@ class TierNotes(ClosedAtExit):
         return item.memory_key
 
     def _expires_with_run(self, item: MemoryItem) -> bool:
-        """Return whether `_keep` gave a note its date of expiry; that was read from the clock a moment earlier."""
+        """Return whether `_keep` set the expiry of a note, counted from a moment before its creation."""
         policy = self.policies.get(item.tier)
         if not policy or policy.lifetime != "run" or not item.expires_at:
             return False
         return abs(item.expires_at - item.created_at - LONGEST_RUN) < A_MOMENT
 
     def _validate(self, item: MemoryItem) -> None:
-        """Raise if the tier's own `validate` objects to the record."""
+        """Check a record by its tier's `validate`.
+
+        Raises:
+            InvalidArgumentError: It objects.
+        """
         validate = self.policies[item.tier].validate
         objection = validate(item) if validate else None
         if objection:
@@ -244,7 +248,7 @@ class TierNotes(ClosedAtExit):
 
         Raises:
             InvalidTierError: The key belongs to a memory that is not a note.
-            RecordChangedError: It was changed since the caller saw it, with *seen* as its `updated_at`.
+            RecordChangedError: Its `updated_at` is not *seen*: it was changed since the caller saw it.
         """
         check_arguments(seen=seen)
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
@@ -257,7 +261,7 @@ class TierNotes(ClosedAtExit):
         return item
 
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
-        """Write *new* in place of *old*, which was read before; None if somebody has changed that meanwhile."""
+        """Write *new* in place of *old*, as it was read, and return it; None if somebody has changed *old* meanwhile."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
             written = self.manager.memory_store.put(
@@ -294,11 +298,13 @@ class TierNotes(ClosedAtExit):
         if confirm is None:
             return True
         answer = confirm(question)
-        return bool(result_of(answer) if isawaitable(answer) else answer)
+        if isawaitable(answer):
+            answer = result_of(answer)
+        return bool(answer)
 
 
 def first_line(content: object) -> str | None:
-    """Return the first line of a text that is not blank; None if there is none."""
+    """Return the first line of a text that is not blank; None for other content, or if there is none."""
     if not isinstance(content, str):
         return None
     first = next((line for line in content.splitlines() if line.strip()), "")

@@ -30,7 +30,7 @@ from memory_context.text.notes_that_say_the_same import runs
 from memory_context.text.words_and_names import names
 
 TASK = "task"
-# Five words in a row hardly stand in two texts by chance.
+# Five words in a row are hardly ever in two texts by chance.
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24
 
@@ -176,10 +176,10 @@ class ContextPackage(Displayed):
     def used(self, *texts: str) -> frozenset[str]:
         """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
 
-        A text uses a memory if it names its key, or quotes five words in a row of what was shown of
-        it, or contains a name (of a file, a function, a host, a ticket) that was shown there and
-        that the task does not have. A memory that was left out counts as used if a text names its
-        key. Influence that leaves no such trace is not seen.
+        A text uses a memory if it contains its key, or five words in a row of what was shown of it, or
+        a name (of a file, a function, a host, a ticket) that was shown of it and that is not in the
+        task. A memory that was left out counts as used if a text contains its key. Influence that
+        leaves no such trace is not seen.
         """
         said = "\n".join(texts)
         new_names = names(said) - names(self.task)
@@ -203,14 +203,14 @@ def make_package(
     held: Mapping[str, tuple[int, int]],
     count: Count,
 ) -> ContextPackage:
-    """Choose from the ranked memories, and write the text, which takes `budget` tokens at most.
+    """Choose among the ranked memories, and write the text, which takes at most `budget` tokens.
 
     Args:
         ranked: The memories, best first.
         task: The question that excerpts are chosen for.
         budget: The most tokens of the text.
         allocation: Each tier's part of the budget.
-        longest: The most tokens that one memory takes.
+        longest: The most tokens that one memory may take; None for no limit.
         held: How many memories and tokens each tier holds.
         count: Counts tokens.
     """
@@ -245,7 +245,7 @@ def make_package(
 
 
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
-    """Return the memories with those of the task, best first, marked as kept."""
+    """Return the memories, with those of the task marked as kept, best first."""
     positions = count_from(1, 2)
     marked = list[RankedMemory]()
     for memory in wanted:
@@ -266,7 +266,7 @@ def _fill(
     longest: int | None,
     count: Count,
 ) -> tuple[dict[str, AssemblyCandidate], int, list[PackageEntry], str]:
-    """Return the candidates, the room beside the headings of `tiers`, the entries in order, their text."""
+    """Return the candidates, the tokens that the headings of `tiers` leave, the entries in order, and their text."""
     candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
     frame = (prompts.ASSEMBLED_HEADER, *map(_heading, tiers), "")
     room = max(0, budget - count("\n".join(frame)))
@@ -286,22 +286,23 @@ def _fill(
 
 
 def whole_text(item: MemoryItem) -> str:
-    """Return a memory whole: its description, unless the content begins with it, and its content."""
+    """Return the text of a whole memory: its description, unless the content begins with it, and its content."""
     summary = one_line(item.summary)
     text = item.text.strip()
-    begins_with_it = text.partition("\n")[0][:SAME_BEGINNING] in summary
+    first_line, _, _ = text.partition("\n")
+    begins_with_it = first_line[:SAME_BEGINNING] in summary
     if summary and not begins_with_it:
         headed = f"{summary}:\n{text}"
         if "\n" not in text:
             headed = prompts.ASSEMBLED_LINE.format(summary=summary, text=text)
         text = headed
     indented = text.replace("\n", "\n  ")
-    # The mark of its origin comes first, where no text of its own can precede it.
+    # The mark of its origin is first, where nothing in the memory's own text can precede it.
     return f"-{unconfirmed(item)} {indented}"
 
 
 def unconfirmed(item: MemoryItem) -> str:
-    """Return the mark of a memory's origin; "" if a person or a program said it."""
+    """Return the mark of a memory's origin; "" for that of a person or a program."""
     if item.origin in CONFIRMED:
         return ""
     return prompts.ORIGIN.format(origin=item.origin)
@@ -348,12 +349,13 @@ def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) 
 
 
 def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
-    """Return the text of entries: a header, and those of each tier under its heading."""
+    """Return the text of entries: a header, and the entries of each tier under its heading."""
     texts: dict[str, list[str]] = {tier: [] for tier in tiers}
     for entry in entries:
         texts[entry.tier].append(entry.text)
     filled = [tier for tier in texts if texts[tier]]
-    if filled in ([], [GLOBAL.name]):  # only the user's own: the header says so, without a heading
+    # Alone, the tier `global` needs no heading: the header says that these are the user's own.
+    if filled in ([], [GLOBAL.name]):
         return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL.name, ())))
     lines = [prompts.ASSEMBLED_HEADER]
     for tier in filled:
@@ -366,16 +368,16 @@ def _heading(tier: str) -> str:
 
 
 def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return the sort key within a tier: the oldest that are kept, then the rest, then the newest that are kept."""
+    """Return the sort key within a tier: the oldest kept ones, then those not kept, then the newest kept ones."""
     if memory.kept is None:
         return 1, 0
     if memory.kept % 2 == 1:
-        return (0, memory.kept)
-    return (2, -memory.kept)
+        return 0, memory.kept
+    return 2, -memory.kept
 
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
-    """Return the keys of memories that repeat another one's text, each with the key of that one."""
+    """Return, by the key of each memory that repeats another's text, the key of that other one."""
     first = dict[str, str]()
     originals = dict[str, str]()
     for memory in sorted(ranked, key=lambda memory: memory.kept is None):
@@ -397,7 +399,7 @@ def _fitted(
 ) -> tuple[list[PackageEntry], str]:
     """Drop the worst entries until the text fits `budget`; return the others, in order, and the text.
 
-    The choice before was an estimate: the tokens of a text are not the sum of those of its parts.
+    The choice of the entries was an estimate: the tokens of a text are not the sum of those of its parts.
     """
     remaining = dict(entries)
 
@@ -406,7 +408,7 @@ def _fitted(
 
     in_order = sorted(ranked, key=place)
     chosen = [memory for memory in ranked if memory.key in entries]
-    # A stable sort: the kept ones first, then the others, best first.
+    # A stable sort: the kept ones come first, then the others, best first.
     chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
     while chosen:
         shown = [remaining[memory.key] for memory in in_order if memory.key in remaining]

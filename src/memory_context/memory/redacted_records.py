@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,14 +39,13 @@ if TYPE_CHECKING:
 REDACTED = "redacted"
 # Tags that this library writes and searches by, so they stay: secrets, stages and tools, LangGraph namespaces.
 _LIBRARY_TAG = re.compile(r"secret|(?:stage|tool):.*|in_[0-9a-f]{32}")
-# The members that it writes into metadata, which stay: links to other memories, ids, MIME types.
+# The members of metadata that this library writes, which stay: links to other memories, ids, MIME types.
 _LINKS = frozenset(
     (
-        *(REDACTED, "consolidated_from", "consolidated_hashes", "consolidated_into"),
-        *("consolidated_by", "extracted_from", "call_id", "stage_id", "tool_id"),
-        *("mime_type", "mime_name", "is_image"),
+        REDACTED, "consolidated_from", "consolidated_hashes", "consolidated_into", "consolidated_by", "extracted_from",
+        "call_id", "stage_id", "tool_id", "mime_type", "mime_name", "is_image",
     )
-)
+)  # fmt: skip
 _METADATA = JsonForm(_LINKS)
 _METADATA_OF = {
     CONVERSATION: JsonForm(_LINKS | {"keys", "facts", RECALLED}),
@@ -55,40 +55,37 @@ _METADATA_OF = {
 MESSAGES = JsonForm(
     frozenset(
         (
-            *("id", "type", "role", "at", "source", "name", "answers", "others", "status"),
-            *("index", "tool_call_id", "tool_use_id", "usage_metadata"),
+            "id", "type", "role", "at", "source", "name", "answers", "others", "status", "index", "tool_call_id",
+            "tool_use_id", "usage_metadata",
         )
     ),
     nested=frozenset(("data", "content", "calls", "tool_calls", "invalid_tool_calls")),
     shows_names=False,
-)
+)  # fmt: skip
 
 
 def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
-    """Return *item* without secrets in its summary, metadata, category and tags; its metadata counts those removed."""
+    """Return *item* without secrets in its summary, metadata, category and tags; its metadata counts what was removed."""
     if not redaction.redactor:
         return item
     form = _METADATA_OF.get(item.memory_type, _METADATA)
     metadata = redaction.value(dict(item.content_metadata), form)
     if item.memory_type == CONVERSATION and RECALLED in metadata:
-        metadata[RECALLED] = _without_secrets(metadata[RECALLED], redaction)
+        metadata[RECALLED] = _redacted_turns(metadata[RECALLED], redaction)
     category = item.category
     # The category of a LangGraph item is its namespace, by which it is found.
     if category and item.memory_type != STORE_ITEM:
         category = redaction.text(category)
-    cleared = replace(
-        item,
-        summary=redaction.line(item.summary),
-        content_metadata=metadata,
-        category=category,
-        tags=tuple(
-            tag if _LIBRARY_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags
-        ),
+    summary = redaction.line(item.summary)
+    tags = [tag if _LIBRARY_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags]
+    # Last, when every secret that was removed has been counted.
+    metadata = noted(metadata, redaction)
+    return replace(
+        item, summary=summary, content_metadata=metadata, category=category, tags=tuple(tags)
     )
-    return replace(cleared, content_metadata=noted(cleared.content_metadata, redaction))
 
 
-def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN401 - whatever a file of a person's holds
+def _redacted_turns(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN401 - whatever a file holds
     """Return recalled turns, which are lines of JSON like the content's, without secrets."""
     try:
         return [[place, redaction.json(line, MESSAGES)] for place, line in recalled]
@@ -97,13 +94,12 @@ def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN40
 
 
 def noted(metadata: Mapping[str, Any], redaction: Redaction) -> JsonObject:
-    """Return *metadata* with the counts of removed secrets; another value of a caller's under that name stays."""
-    before = metadata.get(REDACTED, {})
-    try:
-        total = redaction.counts + Counter(dict(before))
-    except (TypeError, ValueError):
-        return dict(metadata)
-    return {**metadata, REDACTED: dict(total)} if redaction.counts else dict(metadata)
+    """Return *metadata* with the counts of removed secrets; another value of the caller's under that name stays."""
+    facts = dict(metadata)
+    if redaction.counts:
+        with suppress(TypeError, ValueError):
+            facts[REDACTED] = dict(redaction.counts + Counter(dict(metadata.get(REDACTED, {}))))
+    return facts
 
 
 def with_redacted_content(item: MemoryItem, redaction: Redaction) -> MemoryItem:
@@ -181,8 +177,8 @@ def redact_memories(
 ) -> dict[str, int]:
     """Remove the secrets from what was stored without a redactor; return how many, by kind.
 
-    These are memories, and the records of model calls. It may be interrupted, and called again.
-    Keys stay as they are, and so do the reasons of deletions.
+    Both memories and the records of model calls are redacted. Keys and the reasons of deletions stay
+    as they are. An interrupted call may be repeated.
 
     Args:
         store: Where the memories are.
@@ -192,7 +188,7 @@ def redact_memories(
 
     Raises:
         RedactionTimeoutError: A pattern took too long.
-        InvalidArgumentError: Everybody's memories, of a store that cannot list its users.
+        InvalidArgumentError: There is no `user_id`, and the store cannot list its users.
         StoreError: The store failed; what was done until then is done.
     """
     scopes = [Scope(user) for user in users_of(store, user_id)]
@@ -221,8 +217,9 @@ def redact_memories(
         return cleared
 
     if isinstance(store, CallRewriter):
-        # This also overwrites what still stands in the database's log and index.
-        store.rewrite_calls(None if user_id is None else scopes[0].user_id, without_secrets)
+        # This also overwrites what is still in the database's log and index.
+        only = None if user_id is None else scopes[0].user_id
+        store.rewrite_calls(only, without_secrets)
     return dict(counts)
 
 

@@ -56,7 +56,7 @@ DEFAULT_PRIORITY = 5
 class ScopedMemory(TierNotes):
     """The notes of one user in their tiers, each with its limits and its lifetime. Safe under threads.
 
-    A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
+    A tier is open if the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
     `task_id`. ``global`` is always open. No method sees notes of another run, session, plan, task or
     project: the store leaves them out (`Scope.places`).
 
@@ -73,8 +73,8 @@ class ScopedMemory(TierNotes):
         policies: Further tiers, and built-in ones with other limits.
 
     Raises:
-        InvalidScopeError: No user, or a name that no database column can hold.
-        InvalidArgumentError: A user beside a manager, which has one.
+        InvalidScopeError: There is no user, or a name does not fit a database column.
+        InvalidArgumentError: `user_id` is given beside a manager, which has its own.
     """
 
     def in_session(self, session_id: str | None) -> ScopedMemory:
@@ -107,17 +107,20 @@ class ScopedMemory(TierNotes):
             priority: 1 to 10; the lowest is evicted first.
             tier: How long it lives.
             type: ``note``, ``decision``, ``convention``, …
-            description: One line; without it, the note's first.
+            description: One line; without it, the first line of the note.
             expires_at: When it may be deleted; with a time zone. Without it, a note in a tier that lasts
-                for one run may be deleted after 7 days, unless it is promoted.
+                for one run may be deleted after 7 days, unless it was promoted.
             origin: Where the note comes from (see `MemoryManager.remember`).
 
         Raises:
-            InvalidTierError: There is no such tier, or it is not open here; names those that are.
-            InvalidContentError: No content, or content or metadata of a kind that cannot be kept.
-            InvalidArgumentError: Not a priority, tag or type, or the tier's `validate` objects.
-            InvalidCategoryError: Not a category.
-            TierFullError: The tier has no room for it; with the size and the limit.
+            InvalidTierError: There is no such tier, or it is not open here; the message names those
+                that are.
+            InvalidContentError: There is no content, or the content or metadata is of a kind that
+                cannot be kept.
+            InvalidArgumentError: The priority, a tag or the type is not valid, or the tier's
+                `validate` objects.
+            InvalidCategoryError: The category is not valid.
+            TierFullError: The tier has no room for it; the error has the size and the limit.
             DeclinedError: The tier's `confirm` was asked, and declined.
             StoreError: The store failed; nothing was written.
         """
@@ -161,14 +164,15 @@ class ScopedMemory(TierNotes):
     ) -> MemoryItem | MemoryList | None:
         """Return the note under `key`, or None; without a key, the notes that match, newest first.
 
-        They count as read. By its key a folded output or an evicted note is found, too.
+        What is returned counts as read. By key, folded outputs and evicted notes are found, too.
 
         Args:
             key: The note's key.
-            category: Of this category, or one below it; ``project*``: of those that begin so.
-            tags: With one of these tags.
+            category: Only those of this category, or one below it; ``project*``: of those that begin
+                with ``project``.
+            tags: Only those with one of these tags.
             filters: Further conditions on columns (see `MemoryStore`).
-            tier: Of this tier; without it, of every tier that is open here.
+            tier: Only those of this tier; without it, of every tier that is open here.
             limit: How many at most.
 
         Raises:
@@ -198,23 +202,23 @@ class ScopedMemory(TierNotes):
         origin: Origin = PROGRAM,
         seen: datetime | None = None,
     ) -> MemoryItem | None:
-        """Change a note, and return the new record; None if there is no such note, or if declined.
+        """Change a note, and return the new record; None if there is no such note, or if it was declined.
 
         What is not given stays as it is. The note gets the less trusted of its own origin and the change's.
 
         Args:
             key: The note's key, which it keeps.
-            content: Other content.
-            category: Another category; "" for none.
-            tags: Other tags.
-            metadata: Another JSON object.
-            priority: Another priority.
-            origin: Who changes it.
+            content: The new content.
+            category: The new category; "" for none.
+            tags: The new tags.
+            metadata: The new JSON object.
+            priority: The new priority.
+            origin: Where the change comes from.
             seen: The `updated_at` that the caller has seen; a note with another one is refused.
 
         Raises:
             RecordChangedError: The note was changed since it was seen.
-            MemoryContextError: Whatever `save` raises; then the note is unchanged.
+            MemoryContextError: As `save` does; the note is then unchanged.
         """
         changes: dict[str, Any] = {}
         if content is not None:
@@ -249,7 +253,7 @@ class ScopedMemory(TierNotes):
         return None
 
     def delete(self, key: str) -> bool | None:
-        """Delete a note, and say whether there was one; None if it was declined.
+        """Delete a note, and return whether there was one; None if it was declined.
 
         Raises:
             InvalidKeyError: It is not a valid key.
@@ -258,7 +262,7 @@ class ScopedMemory(TierNotes):
         while note := self._note(key):
             if not self._is_confirmed(Confirmation("delete", note.tier, item=note)):
                 return None
-            # A note that was changed meanwhile is another than the one that was confirmed.
+            # A note that was changed meanwhile is not the one whose deletion was confirmed.
             if self.manager.forget(key, reason="deleted", seen=note.updated_at):
                 return True
         return False
@@ -271,7 +275,8 @@ class ScopedMemory(TierNotes):
         References to them say when and why they were deleted.
 
         Args:
-            category: Only those of this category, or one below it; ``project*``: of those that begin so.
+            category: Only those of this category, or one below it; ``project*``: of those that begin
+                with ``project``.
             tags: Only those with one of these tags.
             tier: The tier.
 
@@ -316,7 +321,7 @@ class ScopedMemory(TierNotes):
         )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
-        """Return the categories of the notes as trees, by name; uncategorised notes come first, under "".
+        """Return the categories of the notes as trees, sorted by name; uncategorised notes are first, under "".
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
@@ -345,7 +350,7 @@ class ScopedMemory(TierNotes):
         category: str | None = None,
         tags: str | Iterable[str] = (),
     ) -> int:
-        """Return the characters that the notes have together; `max_chars` counts the same."""
+        """Return how many characters the notes have together, counted as for `max_chars`."""
         wanted = self._filters(tier, category, tags)
         usages = self.manager.memory_store.usage(self.manager.scope, wanted)
         return sum(usage.chars for usage in usages)
@@ -356,9 +361,9 @@ class ScopedMemory(TierNotes):
         return MemoryList(self._query(wanted, limit=None))
 
     def revive(self, key: str) -> MemoryItem | None:
-        """Make a note active again that was evicted or put away; None if there is no such note.
+        """Make a note that was evicted or put away active again; None if there is no such note.
 
-        It needs room like one that is saved: a full tier refuses, or evicts others.
+        It needs room like a new note: a full tier refuses it, or evicts others.
 
         Raises:
             TierFullError: Its tier has no room for it.
@@ -373,19 +378,19 @@ class ScopedMemory(TierNotes):
         return self.manager.revive(key, room=self.policies[note.tier].room or Capacity())
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
-        """Move a memory to a wider tier, key and all; None if there is no such memory, or if declined.
+        """Move a memory to a wider tier, key and all; None if there is no such memory, or if it was declined.
 
         Folded outputs can be promoted too: then they live as long as their new tier, and are seen
         where it is.
 
         Args:
             key: The memory's key.
-            to: A tier that lives as long as its own, or longer.
+            to: A tier that lives as long as the memory's own, or longer.
 
         Raises:
-            InvalidTierError: There is no such tier, it is not open here, or not wider; names those
-                that are.
-            TierFullError: It has no room.
+            InvalidTierError: There is no such tier, it is not open here, or not wider; the message names
+                those that are.
+            TierFullError: The tier has no room.
             InvalidKeyError: It is not a valid key.
             StoreError: The store failed; the memory is where it was.
         """
@@ -414,7 +419,7 @@ class ScopedMemory(TierNotes):
     def end(self, lifetime: Lifetime) -> int:
         """Delete the notes that end with the open run, session, task or project, and count them.
 
-        No confirmation is asked for. References say that it ended, and when.
+        No confirmation is asked for. References to the notes say what ended, and when.
 
         Raises:
             InvalidTierError: There is no such lifetime, or it is the user's, which does not end.
@@ -435,7 +440,7 @@ class ScopedMemory(TierNotes):
     def add_preference(
         self, preference: str, category: str | None = None, *, confirm: bool = False
     ) -> str | None:
-        """Keep a preference of the user (importance 0.9); return its key, None if it was declined.
+        """Keep a preference of the user (importance 0.9); return its key, or None if it was declined.
 
         Args:
             preference: The preference.
@@ -444,8 +449,8 @@ class ScopedMemory(TierNotes):
                 tier ``global`` has a `confirm`.
 
         Raises:
-            InvalidArgumentError: A confirmation is required, and nobody can be asked; or what
-                `save` raises.
+            InvalidArgumentError: A confirmation is required, and nobody can be asked; or as `save`
+                does.
         """
         if confirm and self._policy("global").confirm is None:
             raise InvalidArgumentError(
@@ -457,7 +462,7 @@ class ScopedMemory(TierNotes):
             return None
 
     def query_preferences(self, category: str | None = None) -> MemoryList:
-        """Return the user's preferences, newest first; of a category or below it if one is given."""
+        """Return the user's preferences, newest first; if a category is given, those of it or below it."""
         return self._of_type("global", PREFERENCE, category=category)
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
@@ -493,7 +498,7 @@ class ScopedMemory(TierNotes):
         return self._keep(decision, "project", "decision", 0.9, tags=tags)
 
     def query_decisions(self, tags: str | Iterable[str] = ()) -> MemoryList:
-        """Return the decisions of the project, newest first; with one of `tags` if some are given."""
+        """Return the decisions of the project, newest first; if `tags` are given, those with one of them."""
         return self._of_type("project", "decision", tags=tags)
 
     def add_convention(self, convention: str, scope: str) -> str:
@@ -506,7 +511,7 @@ class ScopedMemory(TierNotes):
         """Keep a failure of the project and its lesson (importance 0.85), tagged with `code`; return its key.
 
         Raises:
-            InvalidArgumentError: The code cannot be a tag; or what `save` raises.
+            InvalidArgumentError: The code cannot be a tag; or as `save` does.
         """
         check_arguments(code=code, lesson=lesson)
         summary = one_line(self.manager.redaction().text(lesson))

@@ -32,7 +32,7 @@ def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
     """Run one SELECT over the memories that *scope* sees.
 
     Raises:
-        InvalidQueryError: See `LockedDatabase.select`; or a table is not a memory, or a secret or binary one.
+        InvalidQueryError: See `LockedDatabase.select`; or a table is not a memory, or is secret or binary content.
         SelectionTimeoutError: It took more than 20 seconds.
         StoreError: The store failed.
     """
@@ -44,7 +44,7 @@ def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
 
 
 class _MemoriesAsTables:
-    """Provides the memories that a statement names as tables, and records their keys as its sources."""
+    """Provides as tables the memories that a statement names, and records their keys as its sources."""
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class _MemoriesAsTables:
         """Return the memory under the key *name* as a table; for a pattern such as ``read_file_*``, all that match as one.
 
         Raises:
-            InvalidQueryError: There is none, or its content may not be read as rows; names the memories there are.
+            InvalidQueryError: There is none, or its content may not be read as rows; the message says what there is.
         """
         if ANY in name:
             return self._united(name)
@@ -76,7 +76,7 @@ class _MemoriesAsTables:
         return table
 
     def _united(self, pattern: str) -> TextTable:
-        """Return the rows of all memories whose keys match, each below its key in a first column."""
+        """Return the rows of all memories whose keys match as one table, whose first column is the key."""
         parts = list[tuple[str, TextTable]]()
         for item in self._matching(pattern):
             table = self._table_of(item)
@@ -95,12 +95,16 @@ class _MemoriesAsTables:
                 for row in table.rows():
                     yield [key, *row]
 
-        first = parts[0][1]
+        _, first = parts[0]
         return replace(first, columns=(KEY_COLUMN, *first.columns), rows=rows, name=pattern)
 
     def _matching(self, pattern: str) -> list[MemoryItem]:
-        """Return the memories whose keys match, oldest first, without secrets and binary content."""
-        beginning = pattern.partition(ANY)[0]
+        """Return the memories whose keys match, oldest first, without secrets and binary content.
+
+        Raises:
+            InvalidQueryError: There are more than 200.
+        """
+        beginning, _, _ = pattern.partition(ANY)
         filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
         items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")

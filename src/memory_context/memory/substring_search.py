@@ -1,4 +1,4 @@
-"""Find memories by a part of a line, in any case, without an index."""
+"""Find memories by a part of a line, whatever its case, without an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_SCANNED = 100_000
 def containing(
     store: MemoryStore, scope: Scope, part: str, limit: int, filters: Filters
 ) -> list[MemoryItem]:
-    """Return the newest memories whose description or content contains *part*, in any case.
+    """Return the newest memories with a line or a description that contains *part*, whatever its case.
 
     Secrets are found by their description only.
 
@@ -43,10 +43,11 @@ def containing(
 
 
 def _match_of(part: str, item: MemoryItem) -> Match | None:
-    """Return the first line of *item* that contains *part*; its description is line 0."""
+    """Return a match for the description of *item* or the first line that contains *part*; None if none does."""
     lines = f"{one_line(item.summary)}\n{item.text}".split("\n")
     for number, line in enumerate(lines):
         if part in line.casefold():
-            where = (number, number) if number else None
-            return Match(1.0, line if number else "", where, (part,))
+            if number == 0:  # the description, which is no line of the content
+                return Match(1.0, "", None, (part,))
+            return Match(1.0, line, (number, number), (part,))
     return None

@@ -18,7 +18,7 @@ def summary_of(
     Args:
         item: A record without a summary, with its secrets removed already: a line cut from the
             original could show half a secret.
-        description: The caller's own; without one the content is described.
+        description: The caller's own; without one, the content is described.
         source: The tool or file that made the content.
         summaries: Asks a summarizer for better words than the description by kind; None asks nobody.
     """
@@ -27,9 +27,9 @@ def summary_of(
     if is_secret(item):
         return SECRET  # says nothing about the content
     arguments = item.content_metadata.get("arguments")
-    summary = describe(
-        item.content, source=source, arguments=arguments if isinstance(arguments, str) else None
-    )
+    if not isinstance(arguments, str):
+        arguments = None
+    summary = describe(item.content, source=source, arguments=arguments)
     if summaries and isinstance(item.content, str):
         summary = summaries.summary(item.content, summary)
     return one_line(summary, MAX_SUMMARY)

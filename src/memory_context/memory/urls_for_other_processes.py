@@ -11,7 +11,7 @@ def store_url(store: MemoryStore) -> str:
     """Return the URL, without its password, that opens the same store with the same settings.
 
     Raises:
-        NotSerializableError: It has no URL, or settings that a URL does not hold.
+        NotSerializableError: It has no URL, or has settings that a URL does not contain.
     """
     url = needed_url(
         store, "use a database file or a server, without a codec, redactor or engine of your own"
@@ -32,7 +32,7 @@ def needed_url(resource: object, hint: str) -> str:
     """Return the URL that opens a store or an audit trail in another process.
 
     Raises:
-        NotSerializableError: There is none: it is the caller's own object, or exists in this process only.
+        NotSerializableError: There is none: the resource is the caller's own object, or exists only in this process.
     """
     url = url_of(resource)
     if url is None:

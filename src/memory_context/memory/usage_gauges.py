@@ -39,7 +39,7 @@ class Observed(ClosedAtExit):
 
     @property
     def identity(self) -> tuple[str | int, str]:
-        """Return store and user, which two managers of the same memories have in common."""
+        """Return the store and the user, which managers of the same memories have in common."""
         store = self.manager.memory_store
         return url_of(store) or id(store), self.manager.scope.user_id
 
@@ -56,10 +56,10 @@ _observed: dict[Observed, None] = {}
 
 
 def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
-    """Publish the items and bytes of each tier of a user's memories as metrics, until it is closed.
+    """Publish the items and bytes of each tier of a user's memories as metrics, until the result is closed.
 
     Each collection costs two queries for each user, those of `MemoryStore.usage`, which an index
-    answers. Several managers of one user's memories on one URL count once; several users are summed
+    answers. Several managers of one user's memories on one URL count once; several users are added
     up, unless `users` tells them apart.
 
     Args:
@@ -79,7 +79,7 @@ def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
     for observed in distinct.values():
         user = observed.manager.scope.user_id if observed.users else None
         for usage in observed.usage():
-            sums[usage.tier, user] += usage.items if unit == "items" else usage.bytes
+            sums[usage.tier, user] += getattr(usage, unit)
     observations = list[Observation]()
     for (tier, user), total in sums.items():
         attributes = {ATTRIBUTES["tier"]: tier}

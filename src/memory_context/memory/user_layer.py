@@ -35,7 +35,7 @@ class UserLayer(NamedTuple):
     Attributes:
         text: The text that a model reads.
         package: The memories in it.
-        keys: The keys of those that stand in it as references.
+        keys: The keys of the memories that are in it as references.
     """
 
     text: str
@@ -53,9 +53,8 @@ def user_layer(
 ) -> UserLayer | None:
     """Return the layer, of at most `budget` tokens: assembled memories, recent threads and outputs, and counts.
 
-    None if there is nothing to say. Unless the user is `returning` (the thread has a name), that is
-    also the case if the assembler finds nothing: an anonymous conversation is not told what was done
-    in others.
+    None if there is nothing to say; or, unless the user is `returning` (the thread has a name), if the
+    assembler finds nothing: an anonymous conversation is not told what was done in others.
 
     Raises:
         StoreError: The store failed.
@@ -81,7 +80,7 @@ def user_layer(
 
 
 def _recent(manager: MemoryManager, shown: Container[str]) -> Iterator[str]:
-    """Yield a line for each recent other thread, newest first, then for their recent outputs, without *shown* memories."""
+    """Yield a line for each other recent thread, newest first, then for their recent outputs, without *shown* memories."""
     newest = manager.memory_store.query(manager.offered, limit=LOOKED_AT, order_by=NEWEST)
     here = (None, manager.thread_id)
     others = [

@@ -22,7 +22,7 @@ WAITING = 1000
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """An entry of the audit trail: what was done with a memory. It contains nothing of the memory's content.
+    """An entry of the audit trail: what was done with a memory, without any of its content.
 
     Attributes:
         at: When, in UTC.
@@ -46,7 +46,7 @@ class AuditEntry:
 
 @runtime_checkable
 class AuditTrail(Protocol):
-    """Keeps entries; safe under threads."""
+    """Keeps entries. Safe under threads."""
 
     def record(self, entries: Sequence[AuditEntry]) -> object:
         """Keep all *entries*, or raise and keep none. An error does not stop the work that is recorded."""
@@ -54,22 +54,22 @@ class AuditTrail(Protocol):
 
 
 AnyAuditTrail: TypeAlias = AuditTrail | str | bool
-"""An audit trail; the URL of its database; or whether the store's own database keeps one."""
+"""An audit trail, the URL of its database, or whether the store's own database keeps one."""
 
 
 @dataclass(slots=True)
 class Auditor:
     """Writes entries to an audit trail, whose failures never stop the work. Safe under threads.
 
-    Entries are written after the fact. Each outage of the trail is one warning, every failure is counted, and the
-    newest 1,000 entries wait for the next attempt. After a slow failure, it is left alone for some
+    Entries are written after the fact. Each outage of the trail is logged once, every failure is counted, and the
+    newest 1,000 entries wait for the next attempt. After a slow failure, the trail is left alone for some
     seconds (`circuit_breaker.PAUSE`).
 
     Attributes:
         trail: The audit trail.
-        closes: Closes the trail; None for a trail that somebody else made.
+        closes: Closes the trail; None for a trail that the caller made and closes.
         failures: How often the trail failed.
-        waiting: The entries that it has not taken yet.
+        waiting: The entries that the trail has not taken yet.
     """
 
     trail: AuditTrail
@@ -81,7 +81,7 @@ class Auditor:
     _lock: Lock = field(default_factory=Lock)
 
     def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
-        """Record that *who* did *action* with the memories under *keys*."""
+        """Record that *who* did *action* to the memories under *keys*."""
         moment = now()
         entries = [AuditEntry(moment, *who, key, action) for key in keys]
         if entries:
@@ -111,8 +111,9 @@ class Auditor:
                 self.failures += 1
                 self.waiting = deque((*entries, *self.waiting), WAITING)
                 self._breaker.note_slow_failure(started)
-                was_warned, self._warned = self._warned, True
-            if not was_warned:
+                is_new_outage = not self._warned
+                self._warned = True
+            if is_new_outage:
                 events.AUDIT_FAILED.log(error, where=True, entries=len(entries))
             return
         self._warned = False

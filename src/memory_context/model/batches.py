@@ -15,7 +15,7 @@ CHARACTERS = 8_000_000
 
 
 def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield *things* in batches of at most 200 and at most 8 million characters; a larger thing comes alone."""
+    """Yield *things* in batches of at most 200 and at most 8 million characters; a larger thing is a batch of its own."""
     batch: list[T] = []
     total = 0
     for thing in things:

@@ -25,10 +25,10 @@ class ModelCall:
         tokens_full: The tokens of the conversation with every text in full.
         tokens_sent: The tokens of the messages that were sent; tools and their schemas are not among them.
         messages: How many messages were sent.
-        folded: The keys of the texts that became a reference since the call before.
-        recalled: The keys of the memories that were brought back, and of a run's notes that were shown, since then.
-            Those of the user layer are not among them.
-        compacted: The keys of the references that messages were compacted to since then.
+        folded: The keys of the texts that a reference replaced since the call before.
+        recalled: The keys of the memories that were brought back since then, and of a run's notes that were shown,
+            without those of the user layer.
+        compacted: The keys of the references that replaced compacted messages since then.
         prompt: The messages as JSON lines; empty unless prompts are recorded.
     """
 
@@ -42,7 +42,7 @@ class ModelCall:
     prompt: str = ""
 
     def changes(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return what changed since the call before, in words for people: a verb and its keys, for each that has any."""
+        """Return what changed since the call before, for people: pairs of a verb, such as ``folded``, and its keys."""
         lists = (
             ("folded", self.folded),
             ("brought back", self.recalled),
@@ -55,14 +55,14 @@ class ModelCall:
 class Decision:
     """A decision on what to bring back for one message.
 
-    What a record of another program does not say has its default, so that it can be read.
+    What a record of another program lacks has a default, so that the record can be read.
 
     Attributes:
         at: When, in UTC.
         judge: The name of the judge that decided.
         asked: The beginning of the message.
         offered: The keys that could be opened.
-        intent: Whether the message said all that the decision takes (``concrete``) or not (``ambiguous``).
+        intent: Whether the message said all that the decision needs (``concrete``) or not (``ambiguous``).
         opened: The keys that were opened.
         searched: What was looked for among the user's other memories; None if nothing was.
         found: The keys that were found there.
@@ -97,7 +97,7 @@ class CallRecord:
         agent_id: The agent, if it has a name.
         thread_id: The conversation.
         what: The model call or the decision.
-        others: What a newer version of this library has kept with it, under the names that it has there.
+        others: What a newer version of this library has stored with it, by name.
     """
 
     user_id: str
@@ -118,11 +118,11 @@ class CallFilter:
 
     Attributes:
         user_id: Only those of this user.
-        thread_id: Of this conversation only.
-        kind: ``model`` or ``decision`` only.
-        since: At this moment or later.
-        until: Before this moment.
-        prompts: Whether model calls come with their prompts, which may be large.
+        thread_id: Only those of this conversation.
+        kind: Only those of this kind, ``model`` or ``decision``.
+        since: Only those at this moment or later.
+        until: Only those before this moment.
+        prompts: Whether model calls include their prompts, which may be large.
 
     Raises:
         InvalidArgumentError: There is no such kind, or a time has no zone.

@@ -36,7 +36,7 @@ class Category:
         path: The whole path; "" for notes without a category.
         count: How many notes it holds itself.
         total: How many it and all below it hold.
-        children: The categories below it, by name.
+        children: The categories below it, sorted by name.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Category:
 
 
 def trees(counts: Mapping[str, int], above: str = "") -> list[Category]:
-    """Return the categories below the path *above*, with all that is below them.
+    """Return the categories below the path *above*, sorted by name, each with all that is below it.
 
     Args:
         counts: How many notes each category holds, by its path.

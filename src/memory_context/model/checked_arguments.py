@@ -1,4 +1,4 @@
-"""Check the arguments that public methods pass on: an argument of one name is the same thing everywhere."""
+"""Check the arguments of public methods by their names: a name means the same thing everywhere."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from memory_context.model.selection import Selection
 Check: TypeAlias = tuple[Callable[[Any], bool], str]
 
 
-def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
+def _of_type(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
+    """Return the check for a value of one of *kinds* that is of none of the types *but*."""
     return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
 
 
 def _listed(wanted: str) -> Check:
-    """Return the check for what yields values one by one; a text yields letters, and bytes yield numbers."""
-    return _a(wanted, Iterable, but=(str, *_BYTES))
+    """Return the check for an iterable of values, other than a text or bytes, which yield letters or numbers."""
+    return _of_type(wanted, Iterable, but=(str, *_BYTES))
 
 
 def _having(method: str, wanted: str) -> Check:
-    """Return the check for an object with a *method*; a class has no such method of its own to call."""
+    """Return the check for an object with a *method*; a class is refused, because its method needs an instance."""
     return lambda value: hasattr(value, method) and not isinstance(value, type), wanted
 
 
-def _with(method: str, wanted: str) -> Check:
+def _having_or_none(method: str, wanted: str) -> Check:
     """Return the check for None, or an object with a *method*."""
     has_method, _ = _having(method, wanted)
     return lambda value: value is None or has_method(value), wanted
 
 
 def _is_share(value: object) -> bool:
-    """Return whether a value is a number from 0 to 1, of any type that has a float."""
+    """Return whether a value is a number from 0 to 1, of any type that converts to a float."""
     try:
         return isinstance(value, SupportsFloat) and 0 <= float(value) <= 1
-    except (TypeError, ValueError, OverflowError):  # of an array, a signaling NaN, a huge fraction
+    except (TypeError, ValueError, OverflowError):  # an array, a signaling NaN, a huge fraction
         return False
 
 
@@ -60,25 +61,25 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
 
 
 _BYTES: Final = (bytes, bytearray, memoryview)
-_TEXT = _a("a text", str)
-_FLAG = _a("True or False", bool)
-_TEXT_OR_NONE = _a("a text", str, NoneType)
-_THRESHOLDS = _a("a mapping from names to numbers of tokens", Mapping)
+_TEXT = _of_type("a text", str)
+_FLAG = _of_type("True or False", bool)
+_TEXT_OR_NONE = _of_type("a text", str, NoneType)
+_THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
 _TOKENS: Check = (
     lambda value: value is None or is_whole(value),
     "a whole number of tokens, or None",
 )
-# Bytes are an iterable of numbers, and a text one of letters.
-_NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
-_PATH = _a("a path", str, PathLike)
+# A text is one name; bytes would be an iterable of numbers.
+_NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
+_PATH = _of_type("a path", str, PathLike)
 _FUNCTION_OR_NONE: Check = (lambda value: value is None or callable(value), "a function, or None")
 _CHECKS: Final[Mapping[str, Check]] = {
-    "scope": _a("a Scope", Scope),
-    "item": _a("a MemoryItem", MemoryItem),
-    "record": _a("a MemoryItem or a Deletion", MemoryItem, Deletion),
+    "scope": _of_type("a Scope", Scope),
+    "item": _of_type("a MemoryItem", MemoryItem),
+    "record": _of_type("a MemoryItem or a Deletion", MemoryItem, Deletion),
     "records": _listed("a list of records"),
     "items": _listed("a list of MemoryItems"),
-    "replaces": _a("a MemoryItem, or None", MemoryItem, NoneType),
+    "replaces": _of_type("a MemoryItem, or None", MemoryItem, NoneType),
     "ends": _listed("a list of pairs of a MemoryItem and a datetime"),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
     "key": _TEXT,
@@ -97,18 +98,22 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
-    "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
-    "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
+    "filters": _of_type(
+        "a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType
+    ),
+    "tier_ids": _of_type("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
-    "selection": _a("a Selection, such as Selection(lines='1-9')", Selection),
-    "allocation": _a("a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping),
-    "patterns": _a("a mapping of names to patterns", Mapping, NoneType),
-    "directories": _a("a mapping from tools to directories", Mapping),
+    "selection": _of_type("a Selection, such as Selection(lines='1-9')", Selection),
+    "allocation": _of_type(
+        "a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping
+    ),
+    "patterns": _of_type("a mapping of names to patterns", Mapping, NoneType),
+    "directories": _of_type("a mapping from tools to directories", Mapping),
     "source_thresholds": _THRESHOLDS,
     "tool_thresholds": _THRESHOLDS,
-    "redact": _a("a list of callables from text to text", Collection, but=(str,)),
-    "policies": _a('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
-    "data": _a("a dict that JSON can express", Mapping),
+    "redact": _of_type("a list of callables from text to text", Collection, but=(str,)),
+    "policies": _of_type('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
+    "data": _of_type("a dict that JSON can express", Mapping),
     "directory": _PATH,
     "app_cache_dir": _PATH,
     "path": _PATH,
@@ -118,19 +123,21 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "progress": _FUNCTION_OR_NONE,
     "on_hit": _FUNCTION_OR_NONE,
     "clock": (callable, "a function that returns the time"),
-    "key_source": _with("randrange", "a source of random numbers, such as random.Random(1)"),
+    "key_source": _having_or_none(
+        "randrange", "a source of random numbers, such as random.Random(1)"
+    ),
     "without": _listed("a list of kinds, such as ['jwt']"),
     "rules": _listed('a list of rules, such as [RetentionRule.parse("note=30d")]'),
     "turns": _listed("a list of turns"),
     "context": _having("shown_messages", "a MemoryContext"),
-    "verbs": _a("a mapping from verbs to memories", Mapping, NoneType),
-    "ttl": _a("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
-    "index": _a("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
-    "codec": _with("seal", "a codec, such as Compressed()"),
-    "redactor": _with("cleared", "a redactor, such as Redactor()"),
-    "quota": _a("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),
-    "calls_kept": _a("a timedelta, or None to keep none", timedelta, NoneType),
-    "password_variable": _a("the name of an environment variable", str),
+    "verbs": _of_type("a mapping from verbs to memories", Mapping, NoneType),
+    "ttl": _of_type("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
+    "index": _of_type("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
+    "codec": _having_or_none("seal", "a codec, such as Compressed()"),
+    "redactor": _having_or_none("cleared", "a redactor, such as Redactor()"),
+    "quota": _of_type("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),
+    "calls_kept": _of_type("a timedelta, or None to keep none", timedelta, NoneType),
+    "password_variable": _of_type("the name of an environment variable", str),
     "auto_include": _FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
@@ -150,8 +157,8 @@ def check_arguments(**given: object) -> None:
     """Check arguments, given by their names.
 
     Raises:
-        InvalidArgumentError: One has another type, or is a number out of its range. The message quotes numbers only,
-            since a text may be one of a user.
+        InvalidArgumentError: One has the wrong type, or is a number out of range. The message quotes numbers only,
+            since a text may be a user's.
     """
     for name, value in given.items():
         is_right, wanted = _CHECKS[name]

@@ -9,7 +9,7 @@ from typing import TypeGuard
 from memory_context.exceptions import InvalidArgumentError
 
 LARGEST = 2**63 - 1
-"""The largest whole number that databases take."""
+"""The largest whole number that databases accept."""
 
 
 def is_whole(number: object) -> TypeGuard[int]:
@@ -18,18 +18,18 @@ def is_whole(number: object) -> TypeGuard[int]:
 
 
 def is_from(number: object, least: int) -> TypeGuard[int]:
-    """Return whether *number* is a whole number, *least* or more, that databases take."""
+    """Return whether *number* is a whole number, *least* or more, that databases accept."""
     return is_whole(number) and number >= least and not is_too_large(number)
 
 
 def is_too_large(number: object) -> bool:
-    """Return whether *number* is a whole number that databases do not take."""
+    """Return whether *number* is a whole number that databases do not accept."""
     return isinstance(number, int) and abs(number) > LARGEST
 
 
 def shown(value: object) -> str:
     """Return a value as messages quote it: the first 80 characters of its repr."""
-    with suppress(ValueError):  # Python writes out no number of more than 4,300 digits
+    with suppress(ValueError):  # Python writes no number of more than 4,300 digits
         if not is_too_large(value):
             return f"{value!r:.80}"
     return f"a number beyond ±{LARGEST}"
@@ -43,10 +43,10 @@ def check_whole(
     unit: str = "",
     error: type[InvalidArgumentError] = InvalidArgumentError,
 ) -> int:
-    """Return *number*, which is called *name* and must be a whole number, *least* or more.
+    """Return *number* if it is a whole number, *least* or more.
 
     Raises:
-        InvalidArgumentError: It is not. It is an *error*, and its message names the *unit*, such as " of tokens".
+        InvalidArgumentError: It is not. The error is an *error*, and its message contains *name* and *unit* (" of tokens").
     """
     if is_from(number, least):
         return number
@@ -54,7 +54,7 @@ def check_whole(
 
 
 def check_not_negative(limits: object, names: Iterable[str]) -> None:
-    """Check the numbers *names* of *limits*.
+    """Check the numbers that *limits* holds under *names*.
 
     Raises:
         InvalidArgumentError: One is negative, or not a number.

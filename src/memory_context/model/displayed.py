@@ -17,9 +17,9 @@ def register(shown: type, *, text: Drawer, html: Drawer) -> None:
 
 
 def load_with(load: Callable[[], object]) -> None:
-    """Call *load*, which registers drawers, once a value is first shown.
+    """Call *load*, which registers drawers, before each value that is shown.
 
-    Drawing needs most of the library. A program that shows nothing need not import it.
+    Drawing needs most of the library, which a program that shows nothing need not import.
     """
     global _load  # noqa: PLW0603 - one registry for the process
     _load = load
@@ -35,7 +35,7 @@ def _drawers_of(shown: type) -> dict[str, Drawer] | None:
 
 
 class Displayed:
-    """Shows itself as text and as HTML where IPython's protocol of rich display is spoken."""
+    """Shows itself as text and as HTML through IPython's protocol of rich display."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class Displayed:
 
         Args:
             include: The media types that are wanted; all if empty or None.
-            **_: Other arguments of IPython's, which it applies itself.
+            **_: Other arguments of IPython, which applies them itself.
         """
         value = self._drawn_as()
         drawers = _drawers_of(type(value))
@@ -56,7 +56,7 @@ class Displayed:
         return {name: drawers[name](value) for name in wanted}
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 - IPython's protocol
-        """Print the value as text: IPython asks lists in this way. Inside another value, print one line."""
+        """Print the value as text: IPython prints lists in this way. Inside another value, print one line."""
         text = self._repr_mimebundle_(include=["text/plain"])["text/plain"]
         is_nested = cycle or len(printer.stack) > 1
         if is_nested:

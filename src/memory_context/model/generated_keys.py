@@ -22,7 +22,7 @@ process_source: Random = SystemRandom()
 
 
 def made_by(slug: str) -> dict[str, dict[str, str]]:
-    """Return a store's filter for generated keys with *slug*; also for longer slugs that begin with it and ``_``."""
+    """Return the store filter for generated keys with *slug*, or with a longer slug that begins with it and ``_``."""
     # The backtick is the next character after the underscore.
     return {"memory_key": {"$gte": f"{slug}_", "$lt": f"{slug}`"}}
 
@@ -32,7 +32,7 @@ class KeyGenerator:
     """Generates keys. Safe under threads.
 
     Attributes:
-        source: Draws the random characters; None: the process's source.
+        source: Draws the random characters; None for the process's source.
     """
 
     source: Random | None = None
@@ -46,7 +46,7 @@ class KeyGenerator:
         """Return a key for a text that *made_by* (a tool, a file) made; it matches ``[a-z0-9_]{1,64}``."""
         slug = re.sub(r"[^a-z0-9]+", "_", made_by.lower()).strip("_")
         slug = slug[:_MAX_SLUG].strip("_") or "memory"
-        # A single draw: threads that share a seeded source then get whole numbers of it, not a mixture.
+        # A single draw: threads that share a seeded source then get whole numbers, not a mixture of digits.
         source = self.source or process_source
         number = source.randrange(len(_ALPHABET) ** RANDOM_CHARACTERS)
         characters = ""

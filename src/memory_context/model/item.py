@@ -34,7 +34,7 @@ ASSEMBLY = "assembly"
 CONVERSATION = "conversation"
 PATTERN = "pattern"
 PREFERENCE = "user_preference"
-# The member of a conversation's metadata for turns that memory had brought back. They are kept, but never found.
+# The member of a conversation's metadata for turns that memory brought back. They are kept, but never found.
 RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
@@ -54,7 +54,7 @@ def now() -> datetime:
 def new_id() -> UUID:
     """Return a UUID in the order of time: version 7 of RFC 9562.
 
-    Rows that are written together then lie together in the indexes. With random ids each would change another page.
+    Rows that are written together then lie together in the indexes. With random ids each would change a different page.
     """
     milliseconds = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10))
@@ -111,10 +111,10 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The outcome of writing records of another store as they are.
+    """The outcome of writing another store's records unchanged.
 
     Attributes:
-        written: How many are new here.
+        written: How many were new here.
         unchanged: How many were here already.
         conflicts: Those that were not written.
     """
@@ -133,14 +133,14 @@ class Restored:
 
 
 LONGEST_REPR = 1000
-"""The characters of a field that a repr shows: a content can have 50 MB."""
+"""The most characters of a field that a repr shows: a content can have 50 MB."""
 # The fields that can reveal a secret. A hash can: short secrets are found by trying.
 _REVEALING = {"content", "summary", "content_metadata", "content_hash", "identity", "match"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem(Displayed):
-    """A memory: a record in a store, which lives as long as its tier says.
+    """A memory: a record in a store, which lives as long as its tier prescribes.
 
     Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
 
@@ -165,7 +165,7 @@ class MemoryItem(Displayed):
         char_count: Characters of a text, bytes of binary content.
         line_count: Lines of a text; 0 for binary content.
         content_hash: SHA-256 of the content (text as UTF-8), in hex.
-        identity: Shared by equal contents, which are one record; None where equal contents stay separate records.
+        identity: The same for equal contents, which are one record; None where they stay separate records.
         generated_key: Whether its key was drawn at random, so that whoever writes the key must have seen it.
         created_at: When it was stored.
         updated_at: When it was last changed.
@@ -275,7 +275,7 @@ class MemoryList(Displayed, list[MemoryItem]):
     def __getitem__(self, index: slice, /) -> MemoryList: ...
 
     def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
-        """Return a memory, or a slice as a list that shows itself too."""
+        """Return a memory, or a slice as a list that a notebook shows in the same way."""
         chosen = super().__getitem__(index)
         if isinstance(chosen, MemoryItem):
             return chosen
@@ -290,12 +290,12 @@ def changed(key: str) -> RecordChangedError:
 
 
 def is_secret(item: MemoryItem) -> bool:
-    """Return whether only a memory's key may be shown: it is a secret, or compacted messages that name one."""
+    """Return whether only a memory's key may be shown: it is a secret, or compacted messages that refer to one."""
     return item.memory_type == SECRET or SECRET in item.tags
 
 
 def is_query_answer(item: MemoryItem) -> bool:
-    """Return whether the content is a saved answer of a query, which is CSV below a line of names."""
+    """Return whether the content is a saved answer to a query: CSV under a line of column names."""
     return item.memory_type == QUERY_ANSWER and "sql" in item.content_metadata
 
 
@@ -303,7 +303,7 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     """Return the content to store for *value*, and its media type: text and bytes as they are, dicts and lists as JSON.
 
     Raises:
-        InvalidContentError: It is of another type, or JSON cannot express it.
+        InvalidContentError: It has another type, or JSON cannot express it.
     """
     if isinstance(value, str):
         return value, TEXT
@@ -313,8 +313,8 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     if isinstance(value, dict | list | tuple):
         return _json(cast("object", value), "content"), JSON
     raise InvalidContentError(
-        f"content must be text, bytes, a dict or a list, not {type(value).__name__}: give str() of it, a dataclass as "
-        "asdict(), a pydantic model as model_dump()"
+        f"content must be text, bytes, a dict or a list, not {type(value).__name__}: give str() of it, asdict() of a "
+        "dataclass, or model_dump() of a pydantic model"
     )
 
 
@@ -347,7 +347,7 @@ def _json(value: object, name: str) -> str:
 
 
 def is_same(held: MemoryItem, item: MemoryItem) -> bool:
-    """Return whether *item*, whose writer chose its key, is the same as the record *held* under that key."""
+    """Return whether *item*, whose writer chose its key, is the same memory as *held*, the record under that key."""
     if item.identity is not None or type(held.content) is not type(item.content):
         return False
     for fact in ("content_hash", "tier", "tier_id", "memory_type"):
@@ -358,13 +358,13 @@ def is_same(held: MemoryItem, item: MemoryItem) -> bool:
 
 
 def with_zone(moment: datetime | None, name: str) -> datetime | None:
-    """Return *moment* if it has a time zone, or None.
+    """Return *moment* if it has a time zone or is None.
 
     Raises:
         InvalidArgumentError: It is not a datetime, or has no time zone; the message calls it *name*.
     """
     given: object = moment
-    if given is not None and not isinstance(given, datetime):
+    if not isinstance(given, datetime | None):
         raise InvalidArgumentError(f"{name} is a datetime with a time zone, not {given!r:.80}")
     if moment is not None and moment.tzinfo is None:
         raise InvalidArgumentError(
@@ -374,7 +374,7 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
 
 
 def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
-    """Return *moment* plus *later*, in UTC; beyond the years 1 to 9999, the first or the last moment of these."""
+    """Return *moment* plus *later*, in UTC; beyond the years 1 to 9999, their first or last moment."""
     try:
         return moment.astimezone(UTC) + later
     except OverflowError:
@@ -388,7 +388,7 @@ def is_storable(text: str) -> bool:
 
 
 def encodable(text: str) -> str:
-    """Return *text* as a model's client can send it and JSON brings it back: with U+FFFD for lone surrogates."""
+    """Return *text* as UTF-8 can express it: with U+FFFD in place of lone surrogates."""
     if _has_utf8(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -447,7 +447,7 @@ def check_content(content: Content, media_type: str) -> None:
 
 
 def check_names(*names: object, tags: Iterable[object] = ()) -> None:
-    """Check the type, tier, category and tags of a record. None is allowed, but is no tag.
+    """Check the type, tier, category and tags of a record. None is allowed, except among the tags.
 
     Raises:
         InvalidArgumentError: One is not a text of 1 to 255 printable characters.
@@ -466,7 +466,7 @@ def hash_content(content: Content) -> str:
 
 
 def identity_of(content: Content, content_hash: str) -> str:
-    """Return the identity that equal contents share. Text and bytes have different ones: each comes back as stored."""
+    """Return the identity that equal contents share. Text and bytes never share one: each comes back as stored."""
     return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
 
 
@@ -478,7 +478,7 @@ def count_lines(content: Content) -> int:
 
 
 def facts_of(content: Content, count_tokens: Callable[[str], int]) -> JsonObject:
-    """Return the counts and the hash that a record holds of its content, by field name."""
+    """Return the counts and the hash of *content*, by the names of a record's fields."""
     return {
         "token_count": count_tokens(content) if isinstance(content, str) else 0,
         "char_count": len(content),
@@ -496,5 +496,4 @@ def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryIte
 
 def is_intact(item: MemoryItem) -> bool:
     """Return whether the content matches its hash. Content that a store has sealed is checked by its seal alone."""
-    is_sealed = item.media_type.startswith(SEALED)
-    return is_sealed or item.content_hash == hash_content(item.content)
+    return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)

@@ -9,14 +9,14 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 def members_of(value: object) -> Mapping[str, Any]:
-    """Return the members of a JSON object; none of anything else."""
+    """Return the members of a JSON object; of any other value, an empty mapping."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
     return {}
 
 
 def elements_of(value: object) -> list[Any]:
-    """Return the elements of a JSON list; none of anything else."""
+    """Return the elements of a JSON list; of any other value, an empty list."""
     if isinstance(value, list):
         return cast("list[object]", value)
     return []

@@ -46,7 +46,7 @@ class EmbeddedBytes(NamedTuple):
 
 
 def media_type_of(data: bytes) -> str:
-    """Return the media type of *data* by its first bytes; ``application/octet-stream`` if they do not tell."""
+    """Return the media type of *data* by its first bytes; ``application/octet-stream`` if they do not show it."""
     for signature, media_type in _SIGNATURES:
         if re.match(signature, data, re.DOTALL):
             return media_type
@@ -54,7 +54,7 @@ def media_type_of(data: bytes) -> str:
 
 
 def pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Return width and height of an image in PNG or GIF; None for anything else."""
+    """Return the width and height of a PNG or GIF image; None for anything else."""
     match media_type_of(data):
         case "image/png" if len(data) >= 24:
             return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
@@ -77,7 +77,7 @@ def described(data: bytes, media_type: str) -> str:
 
 
 def data_url(data: bytes, media_type: str) -> str:
-    """Return *data* as a URL (RFC 2397)."""
+    """Return *data* as a data URL (RFC 2397)."""
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 

@@ -12,7 +12,7 @@ _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """Return *text* as one printable line of at most *limit* characters without square brackets; idempotent."""
-    # A long text is not read to its end; but it may begin with many blanks, which are joined.
+    # A long text is not read to its end; what is read is longer than the limit, since blanks are joined.
     start = text[: limit * 16]
     start = start.replace("[", "(").replace("]", ")")
     if not (start.isascii() and start.isprintable()):

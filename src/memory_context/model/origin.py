@@ -1,4 +1,4 @@
-"""Who a memory comes from, in the order of trust."""
+"""Who a memory comes from, most trusted first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 Origin: TypeAlias = Literal["person", "program", "model", "tool", "import"]
 """Who said a text: a person, the program around the agent, a model, a tool's output, or a file that was imported.
 
-A text that is made of several has the least trusted of their origins, the last in this order. A text of unknown origin
+A text made of several has the least trusted of their origins: the last in this order. A text of unknown origin
 counts as an import.
 """
 

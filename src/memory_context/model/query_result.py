@@ -21,7 +21,7 @@ class QueryResult(Displayed):
 
     Attributes:
         columns: The names of the columns, as the statement gives them.
-        rows: As many cells as columns each: text, numbers, None for NULL.
+        rows: Each has a cell for each column: a text, a number, or None for NULL.
         sql: The statement.
         sources: The keys of the memories that it read.
         key: The key under which the answer was kept; None if it was not.
@@ -46,12 +46,12 @@ class QueryResult(Displayed):
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
-        """Return the rows as CSV below a line of names. NULL is an empty cell."""
+        """Return the rows as CSV under a line of column names. NULL is an empty cell."""
         written = [list(map(_cell_text, row)) for row in self.rows]
         return csv_text([self.columns, *written])
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas need not be installed
-        """Return the rows as a data frame of pandas.
+        """Return the rows as a pandas data frame.
 
         Raises:
             MissingDependencyError: pandas is not installed.

@@ -1,12 +1,10 @@
-"""Quotas: how much a store holds of one user."""
+"""Quotas: how much a store may hold for one user."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory_context.exceptions import (
-    QuotaExceededError,
-)
+from memory_context.exceptions import QuotaExceededError
 from memory_context.model.checked_numbers import check_whole
 
 
@@ -34,7 +32,7 @@ class Quota:
 
 
 def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
-    """Return the error if *items* memories of *size* bytes are more than the quota allows."""
+    """Return the error if *items* memories of *size* bytes are more than the quota allows; None if not."""
     limits = (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes))
     for unit, held, most in limits:
         if most is not None and held > most:

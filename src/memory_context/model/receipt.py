@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The counts of everything that was removed of a user.
+    """The counts of everything of a user's that was removed.
 
     Attributes:
         user_id: The user.
@@ -22,7 +22,7 @@ class Receipt:
         calls: How many records of model calls and decisions.
         files: How many files.
         scrubbed: Whether the freed space was cleaned, too. On SQLite it is overwritten, so that the files hold nothing
-            of the user. On PostgreSQL it is released for other rows, which overwrite it when they come. False if
+            of the user. On PostgreSQL it is released for other rows, which overwrite it in time. False if
             somebody else was reading, in which case `SQLAlchemyStore.scrub` does it later; and for a `FileStore`, which
             removes files but cannot know what the disk keeps of them.
     """

@@ -1,7 +1,7 @@
 """Turn records into JSON and back, in the form of a `FileStore`'s files and of an export's lines.
 
-Text stands under ``content``. Bytes, and text that UTF-8 cannot express, stand under ``content_bytes`` in base64, as
-the database has a column for each; the media type says which of them it is.
+Text is under ``content``. Bytes, and text with NUL bytes or lone surrogates, are under ``content_bytes`` in base64, as
+the database has a column for each; the media type tells such text from bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from memory_context.exceptions import InvalidRecordError
+from memory_context.model.checked_numbers import LARGEST
 from memory_context.model.item import (
     TEXT,
     Deletion,
@@ -39,7 +40,6 @@ from memory_context.model.origin import Origin
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 
-LARGEST_COUNT = 2**63 - 1  # of a BIGINT column
 # A default that nobody sees: only the fields that are given are passed on.
 _NOT_GIVEN: Any = None
 
@@ -56,6 +56,7 @@ def _content(text: str) -> str:
 
 
 def _moment(moment: datetime) -> datetime:
+    # Not `in_utc` itself: Pydantic would give a function of two arguments its own second one.
     return in_utc(moment)
 
 
@@ -65,7 +66,7 @@ def _user_id(value: Any) -> str:  # noqa: ANN401 - a text or an integer
 
 Name: TypeAlias = Annotated[str, AfterValidator(_storable)]
 Key: TypeAlias = Annotated[str, AfterValidator(check_key)]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
 # These have no type of their own in JSON; a strict model would accept only Python's types.
 Identifier: TypeAlias = Annotated[UUID, Field(strict=False)]
 Moment: TypeAlias = Annotated[AwareDatetime, Field(strict=False), AfterValidator(_moment)]
@@ -77,7 +78,7 @@ class _JsonRecord(BaseModel):
 
 
 class JsonMemory(_JsonRecord):
-    """The fields of a memory in JSON, in their order; those that are not given have the defaults of `MemoryItem`."""
+    """The fields of a memory in JSON, in order; those that are not given have the defaults of `MemoryItem`."""
 
     id: Identifier = _NOT_GIVEN
     user_id: Annotated[str, PlainValidator(_user_id)]
@@ -123,7 +124,7 @@ _READS = {"accessed_at", "access_count"}
 
 
 def record_of(item: MemoryItem, *, reads: bool = True) -> JsonObject:
-    """Return *item* as a JSON object: every field but `match`; without *reads*, not when and how often it was read."""
+    """Return *item* as a JSON object: every field but `match`, and without *reads* no `accessed_at` and `access_count`."""
     left_out = _CONTENT if reads else _CONTENT | _READS
     record: JsonObject = {}
     for name in JsonMemory.model_fields:
@@ -141,7 +142,7 @@ def record_of(item: MemoryItem, *, reads: bool = True) -> JsonObject:
 
 
 def item_from(record: object) -> MemoryItem:
-    """Return the memory that a JSON object describes. User, key and content are needed; the rest has its defaults.
+    """Return the memory that a JSON object describes. User, key and content are needed; the rest has defaults.
 
     Raises:
         InvalidRecordError: A field is unknown, missing or of the wrong kind; or `check_content` refuses the content.
@@ -175,7 +176,7 @@ def deletion_from(record: object) -> Deletion:
 
 
 def _fields_of(kind: type[_JsonRecord], record: object) -> dict[str, Any]:
-    """Return the fields that *record* gives, parsed."""
+    """Return the parsed values of the fields that *record* has."""
     try:
         parsed = kind.model_validate(record)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Render and parse the references that stand in a prompt for stored texts, and find keys in a text. Nothing else does."""
+"""Render and parse the references that stand in a prompt for stored texts, and find keys in a text. No other module does."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class MemoryRef:
 
     Attributes:
         key: The memory's key.
-        description: One line of at most 80 characters without square brackets; needs a count beside it.
+        description: One line of at most 80 characters without square brackets; it needs `tokens` beside it.
         tokens: The tokens of the whole text, or None in the short form.
 
     Raises:
         InvalidKeyError: The key is not valid.
-        InvalidReferenceError: The count is negative or has more than 18 digits, or a description comes without one.
+        InvalidReferenceError: The count is negative or has more than 18 digits, or there is a description without one.
     """
 
     key: str
@@ -44,13 +44,15 @@ class MemoryRef:
         """Check key and count, and clean the description."""
         check_key(self.key)
         object.__setattr__(self, "description", one_line(_text(self.description)))
-        if self.tokens is None and self.description:
+        if self.tokens is None:
+            if self.description:
+                raise InvalidReferenceError(
+                    f"a reference with a description needs a token count: {self.key!r}"
+                )
+            return
+        if not is_whole(self.tokens) or not 0 <= self.tokens < 10**18:
             raise InvalidReferenceError(
-                f"a reference with a description needs the count of its tokens: {self.key!r}"
-            )
-        if self.tokens is not None and not _is_count(self.tokens):
-            raise InvalidReferenceError(
-                f"a reference's count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
+                f"a reference's token count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
             )
 
     def render(self) -> str:
@@ -93,10 +95,6 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     raise InvalidReferenceError(f"a reference and its description are texts, not {shown(value)}")
-
-
-def _is_count(number: object) -> bool:
-    return is_whole(number) and 0 <= number < 10**18
 
 
 def _from(match: re.Match[str]) -> MemoryRef:

@@ -31,7 +31,7 @@ class Scope:
         tier: Only this tier (``detail``, ``run``, ``session``, …).
         tier_id: Only this run, session, plan, task or project of the tier.
         places: The runs, sessions, plans, tasks and projects that are seen, as pairs of tier and id; None for all of
-            the user's. What has no such id, and folded outputs, are always seen.
+            the user's. Memories without such an id, and folded outputs, are always seen.
 
     Raises:
         InvalidScopeError: The user is missing, or a name does not fit a database column.
@@ -75,20 +75,20 @@ _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 
 
 def check_no_url(user_id: object) -> None:
-    """Check what a class that takes the user first was given: a URL there would open the default store.
+    """Check the first argument of a class that takes the user first: with a URL there, it would open the default store.
 
     Raises:
-        InvalidScopeError: It is a database's URL, which is given as ``store=``.
+        InvalidScopeError: It is a database's URL, which belongs in ``store=``.
     """
     if isinstance(user_id, str) and _DATABASE_URL.match(user_id):
-        raise InvalidScopeError("user_id is not a database's URL, which is given as store=")
+        raise InvalidScopeError("user_id must not be a database's URL; give that as store=")
 
 
 def checked_places(places: Iterable[Place]) -> frozenset[Place]:
     """Return the pairs of tier and id, with integers and UUIDs as text.
 
     Raises:
-        InvalidScopeError: They are no such pairs, or a name does not fit a database column.
+        InvalidScopeError: They are not such pairs, or a name does not fit a database column.
     """
     try:
         pairs = [(tier, tier_id) for tier, tier_id in places]
@@ -100,16 +100,14 @@ def checked_places(places: Iterable[Place]) -> frozenset[Place]:
 
 
 def _name(field: str, value: object) -> str:
-    if is_whole(value) and abs(value) < 10**MAX_NAME:
-        return str(value)
-    if isinstance(value, UUID):
+    is_short_number = is_whole(value) and abs(value) < 10**MAX_NAME
+    if is_short_number or isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
         raise InvalidScopeError(
             f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
-    is_short = len(value) <= MAX_NAME
-    if not is_short or not value.strip() or not value.isprintable():
+    if len(value) > MAX_NAME or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
         )

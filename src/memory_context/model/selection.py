@@ -19,20 +19,20 @@ SELECTORS = ("lines", "contains", "pattern", "path", "where", "query")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The part of a text that is asked for: the whole, or what one of the selectors says.
+    """The part of a text that is asked for: the whole, or what one of the selectors selects.
 
     Attributes:
-        lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several with commas.
+        lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several separated by commas.
         contains: The lines that hold this text, however it is capitalised.
         pattern: The lines that hold a match of this regular expression.
         context: With `contains` and `pattern`, how many lines around each.
         path: What this JSONPath (RFC 9535) finds.
         where: The rows for which this SQL expression holds.
-        columns: The columns of the rows, with commas; expressions too. Without `where`, of all rows.
+        columns: The columns of the rows, separated by commas; SQL expressions too. Without `where`, of all rows.
         query: The lines that are about this.
 
     Raises:
-        InvalidSelectionError: More than one selector, or one that is not a string.
+        InvalidSelectionError: More than one selector, or one that is not a string, is empty or is too long.
     """
 
     lines: str | None = None
@@ -71,7 +71,7 @@ class Selection:
 
     @property
     def selector(self) -> str:
-        """Return the name of the given selector, ``whole`` without one. `columns` alone count as ``where``."""
+        """Return the name of the given selector, ``whole`` without one. `columns` alone counts as ``where``."""
         if self.columns is not None:
             return "where"
         given = self._given()
@@ -91,7 +91,7 @@ class Page:
     """A page of what was selected.
 
     Attributes:
-        text: The text, the lines, JSON or CSV, as the selector gives it.
+        text: The text or lines, or JSON or CSV, depending on the selector.
         part: Which part of the whole it is, in words: ``matching lines 1-20 of 135, in 5000 lines``.
         next_offset: Where the next page begins, None after the last one.
         total: How many characters, matching lines, matches or rows were selected; `next_offset` counts the same.

@@ -1,4 +1,4 @@
-"""Tiers: how much each holds, how long that lives, and which tiers are wider than others."""
+"""Tiers: how much each may hold, how long its memories live, and which tiers are wider than others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Capacity:
         max_chars: The most characters of all contents together.
         max_items: The most memories.
         evict: The share of `max_items` (without that, of the memories there are) that is evicted when the tier is full:
-            the least important first, and of equally important ones the oldest. With 0, a full tier refuses.
+            the least important first, and among equally important ones the oldest. With 0, a full tier refuses.
     """
 
     max_chars: int | None = None
@@ -56,7 +56,7 @@ class Usage:
         tier: The tier.
         category: The category; None for those without one.
         items: How many memories.
-        chars: How many characters (of binary content, bytes) their contents have together.
+        chars: How many characters (for binary content, bytes) their contents have together.
         bytes: How many bytes their contents take, texts as UTF-8.
     """
 
@@ -92,17 +92,17 @@ Validate: TypeAlias = Callable[[MemoryItem], str | None]
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """A tier: memories of an agent that live equally long, within the same limits.
+    """A tier: memories that live equally long, within the same limits.
 
     Attributes:
-        name: Lower-case letters, digits, ``-`` and ``_``.
+        name: At most 64 lower-case letters, digits, ``-`` and ``_``, beginning with a letter.
         max_chars: The most characters of all contents together; None for no limit.
         max_items: The most memories; None for no limit.
-        lifetime: With what its memories end, and whose id they carry: ``run``, ``session``, ``task``, ``project``; or
+        lifetime: What its memories end with, and whose id they carry: ``run``, ``session``, ``task``, ``project``; or
             ``user``, which never ends.
-        auto_include: Whether all of it stands in every prompt, in full.
+        auto_include: Whether all its memories are in every prompt, in full.
         confirm: Called before anything is saved in the tier or promoted to it (except learned patterns), changed,
-            deleted or cleared there; returns whether that may be done. The one of ``global`` is also called before a
+            deleted or cleared there; returns whether that may be done. That of ``global`` is also called before a
             preference, or anything with the tag ``always``, is stored without a tier. None: nobody is asked.
         validate: Called with a memory before it is written; returns what is wrong with it, or None.
         evict: The share that is evicted when the tier is full; with 0, a full tier refuses.
@@ -126,7 +126,8 @@ class TierPolicy:
         check_arguments(name=self.name, auto_include=self.auto_include, evict=self.evict)
         if not _NAME.fullmatch(self.name) or self.name in OPEN_TIERS:
             raise InvalidTierError(
-                "a tier's name has lower-case letters, digits, - and _, and is not one that memory-context uses itself; "
+                "a tier's name has at most 64 lower-case letters, digits, - and _, beginning with a letter, and is not "
+                "one that memory-context uses itself; "
                 f"not {self.name!r:.80}"
             )
         if self.lifetime not in LIFETIMES:
@@ -159,7 +160,7 @@ TIERS = (RUN, PLAN, SESSION, TASK, PROJECT, GLOBAL)
 
 
 def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
-    """Return the built-in tiers by name, with those of *changed* in their place or beside them.
+    """Return the built-in tiers by name, with those of *changed* in place of them or beside them.
 
     Raises:
         InvalidArgumentError: *changed* is not a list of `TierPolicy` objects.
@@ -187,7 +188,7 @@ def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
 def check_room(
     tier: str, capacity: Capacity, items: int, chars: int, needed: int
 ) -> TierFullError | None:
-    """Return the error if one more memory of *needed* characters does not fit."""
+    """Return the error if one more memory of *needed* characters does not fit; None if it does."""
     if capacity.max_chars is not None and chars + needed > capacity.max_chars:
         return _full(tier, "characters", chars, capacity.max_chars, f"{needed} more")
     if capacity.max_items is not None and items + 1 > capacity.max_items:

@@ -1,4 +1,4 @@
-"""A conversation in the form in which people look at it, whichever host keeps it."""
+"""A conversation as people look at it, whichever host keeps it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class TranscriptEntry:
 
     Attributes:
         role: ``system``, ``user``, ``assistant``, ``tool``, or ``memory`` for what was brought back.
-        name: A source, or a tool's name.
-        texts: Its texts, as they stand in the prompt.
+        name: The name of its source or tool.
+        texts: Its texts, as they are in the prompt.
         calls: The tools that it calls, each with its arguments.
         tokens: How many tokens it takes in the prompt.
         images: How many images it has.
@@ -37,9 +37,9 @@ class Transcript(Displayed):
 
     Attributes:
         title: The class that keeps the conversation.
-        facts: Names and values that say which conversation it is.
+        facts: Names and values that identify the conversation.
         entries: The messages, oldest first.
-        stored: For each reference that stands in it, the tokens of the text in the store.
+        stored: For each reference in it, the tokens of the stored text.
         limit: The most tokens that it may have, or None.
     """
 

@@ -1,4 +1,4 @@
-"""Renew in a forked child what it must not take over: a fork copies locks and connections, but only one thread."""
+"""Renew in a forked child what it must not inherit: a fork copies locks and connections, but only one thread."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Lock:
     """A reentrant lock that is free in a forked child, unless the thread that forked holds it.
 
     Args:
-        patience: Returns how many seconds to wait for the lock; None: as long as it takes.
+        patience: Returns how many seconds to wait for the lock; None for as long as it takes.
         guarded: What the lock guards, in words, for the error.
 
     Raises:
@@ -64,7 +64,8 @@ class Lock:
 
     def __enter__(self) -> None:
         seconds = self._patience()
-        if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
+        timeout = -1 if seconds is None else seconds
+        if not self._lock.acquire(timeout=timeout):
             raise StoreUnavailableError(
                 f"{self._guarded}: another thread of this process has been at it for {seconds:g} s"
             )
@@ -73,14 +74,14 @@ class Lock:
         self._lock.release()
 
     def __getstate__(self) -> None:
-        """Refuse to be pickled or copied deeply, also for the store, context, … that it belongs to.
+        """Refuse to be pickled or deep-copied, and so does the store, context, … that it belongs to.
 
         Raises:
             NotSerializableError: Always.
         """
         raise NotSerializableError(
-            "what has a lock, such as a store or what has one open, belongs to its process and is not copied: "
-            "make another one there, of a store by its URL"
+            "an object with a lock, such as a store or whatever has one open, belongs to its process and cannot be copied: "
+            "make another one there; open a store by its URL"
         )
 
     def after_fork(self) -> None:

@@ -12,19 +12,19 @@ PAUSE = 15.0
 
 
 def breaker_of_a_store() -> Breaker:
-    """Return a breaker for a store or an audit trail, to be told of failures by `Breaker.note_slow_failure`."""
+    """Return a breaker for a store or an audit trail, whose failures are reported by `Breaker.note_slow_failure`."""
     return Breaker(failures=1, pause=PAUSE)
 
 
 @dataclass(slots=True)
 class Breaker:
-    """Counts failures in a row, and says whether to ask again.
+    """Counts failures in a row, and pauses after too many of them.
 
     Attributes:
         failures: After how many failures in a row it pauses.
-        pause: For how many seconds.
+        pause: How many seconds it pauses.
         clock: Returns the current moment, in seconds.
-        in_a_row: How many failures in a row there were so far.
+        in_a_row: How many failures in a row there have been.
         paused_until: When the next attempt may be made.
     """
 
@@ -36,21 +36,21 @@ class Breaker:
 
     @property
     def lets_ask(self) -> bool:
-        """Return whether it may be asked now: there is no pause."""
+        """Return whether the service may be asked now: there is no pause."""
         return self.clock() >= self.paused_until
 
     def note_success(self) -> None:
-        """Count from zero again, and end a pause: it has just answered."""
+        """Count from zero again, and end a pause: the service has just answered."""
         self.in_a_row = 0
         self.paused_until = 0.0
 
     def note_slow_failure(self, started: float) -> None:
-        """Count a failure if it took more than `SLOW_FAILURE` seconds from *started*: to try again at once costs time."""
+        """Count a failure if it took more than `SLOW_FAILURE` seconds from *started*: only such failures cost time."""
         if self.clock() - started > SLOW_FAILURE:
             self.note_failure()
 
     def note_failure(self) -> None:
-        """Count one more failure; after as many as are allowed, pause."""
+        """Count one more failure; pause after `failures` in a row."""
         self.in_a_row += 1
         if self.in_a_row >= self.failures:
             # After the pause it may fail as often again before the next one.

@@ -1,4 +1,4 @@
-"""A base class for objects that close what they opened at the end of a ``with`` statement."""
+"""The base class of objects that are closed at the end of a ``with`` statement."""
 
 from __future__ import annotations
 

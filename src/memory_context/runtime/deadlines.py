@@ -16,19 +16,19 @@ T = TypeVar("T")
 ANSWER_SECONDS = 30.0
 """How long a database may be silent before its connection is given up."""
 EXIT_SECONDS = 3.0
-"""How long a process that ends waits for a database, and for work that threads have begun."""
+"""How long an ending process waits for a database, and for work that threads have begun."""
 
 _patience: contextvars.ContextVar[float | None] = contextvars.ContextVar("patience")
 
 
 def patience() -> float | None:
-    """Return how many seconds this context waits for an answer of a database; None: for ever."""
+    """Return how many seconds this context waits for a database's answer; None for as long as it takes."""
     return _patience.get(ANSWER_SECONDS)
 
 
 @contextmanager
 def waiting(seconds: float | None) -> Generator[None]:
-    """Wait *seconds* at most for each answer of a database in the body of the ``with``; None: as long as it takes."""
+    """Wait at most *seconds* for each answer of a database in the body of the ``with``; None for as long as it takes."""
     token = _patience.set(seconds)
     try:
         yield
@@ -52,10 +52,10 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
 def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
     """Return the result of *work* as `within` does, but abandon it only if it does nothing for *seconds*.
 
-    A busy machine makes no difference: what counts is whether the thread uses CPU time, where the system tells that.
+    A busy machine makes no difference: what counts is whether the thread uses CPU time, where the system reports it.
 
     Raises:
-        TimeoutError: The thread has waited for *seconds* without doing anything.
+        TimeoutError: The thread has done nothing for *seconds*.
         Exception: What *work* raises.
     """
     future = _Abandonable(work, name)
@@ -69,7 +69,7 @@ def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
 
 
 class _Abandonable(Future[T]):
-    """The result of work in a thread of its own. Python cannot end a thread: it goes on even if nobody waits for it."""
+    """The result of work in a thread of its own. Python cannot end a thread: it runs on even if nobody waits for it."""
 
     def __init__(self, work: Callable[[], T], name: str) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class _Abandonable(Future[T]):
             self.set_exception(error)
 
     def seconds_used(self) -> float:
-        """Return the thread's CPU time; where the system does not tell it, a number that differs at each call."""
+        """Return the thread's CPU time; where the system does not report it, a number that differs at each call."""
         if self._clock is not None:
             with suppress(OSError):  # it has just ended
                 return time.clock_gettime(self._clock)

@@ -2,7 +2,7 @@
 
 A record of the logger ``memory_context`` has the event's name as ``event``, and the facts of its message as fields of
 their own (the ``extra`` of `logging`): users, keys, numbers, the type of an error. An error's message is logged only if
-the error is this library's and names nothing that was stored. Other errors, such as those of a model's client or a
+the error is this library's and quotes nothing that was stored. Other errors, such as those of a model's client or a
 database, may quote what they were given.
 """
 
@@ -30,7 +30,7 @@ class Event(NamedTuple):
     """An event that can be logged.
 
     Attributes:
-        name: Its name, which never changes.
+        name: A name that never changes.
         level: One of the levels of `logging`.
         message: The text for people, with the names of facts in it.
     """
@@ -55,7 +55,7 @@ class Event(NamedTuple):
             facts |= {"error": words_of(error), "error_type": type(error).__name__}
         for name, fact in facts.items():
             if isinstance(fact, str):
-                # The name of a file may be no UTF-8, and then no handler could write it.
+                # The name of a file may not be valid UTF-8, and then no handler could write it.
                 facts[name] = fact.encode("utf-8", "backslashreplace").decode()
         # In the form that `logging` takes.
         shown: Traceback | None = None

@@ -22,10 +22,10 @@ def draft_of(path: Path, *, is_database: bool = False) -> Generator[Path]:
 
     Args:
         path: The file to write.
-        is_database: Whether a SQLite database is written. Nothing else may replace one: its memories would be lost.
+        is_database: Whether *path* is to hold a SQLite database. Nothing else may replace one, whose contents would be lost.
 
     Raises:
-        OSError: It cannot be written, because it is a folder, a device or a database, for example; the error names *path*,
+        OSError: It cannot be written, for example because it is a folder, a device or a database; the error names *path*,
             not the file beside it.
     """
     target = Path(os.path.realpath(path))
@@ -88,7 +88,7 @@ def replace_in(directory: int, name: str, data: bytes, mode: int, draft: str) ->
             # Before the rename, or after a power cut the name may lead to a file without its bytes.
             os.fsync(handle)
         os.rename(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
-    # Also after Ctrl-C: nobody else removes the draft before the next start.
+    # Ctrl-C included: nobody else removes the draft before the next start.
     except BaseException:
         with suppress(OSError):
             os.unlink(draft, dir_fd=directory)

@@ -9,10 +9,10 @@ def home_folder(otherwise: str = "") -> Path:
     """Return the home folder of the user that this process runs as.
 
     Args:
-        otherwise: What a user without one can do besides setting ``HOME``, such as ", or give --file FILE".
+        otherwise: What a user without one can do instead of setting ``HOME``, such as ", or give --file FILE".
 
     Raises:
-        InvalidArgumentError: There is none, as in containers that run as a number without a name.
+        InvalidArgumentError: There is none, as in a container that runs as a user id without a name.
     """
     try:
         return Path.home()

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` (PEP 562) of *package*, which loads each name of *homes* from the module given there."""
+    """Return the ``__getattr__`` (PEP 562) of *package*, which imports each name in *homes* from the module given there."""
 
     def load(name: str) -> Any:  # noqa: ANN401 - any public name
         if name not in homes:

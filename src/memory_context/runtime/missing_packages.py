@@ -1,4 +1,4 @@
-"""Say which extra to install if a package that a module needs is missing."""
+"""Name the extra to install if a package that a module needs is missing."""
 
 from __future__ import annotations
 

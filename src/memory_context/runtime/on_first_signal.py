@@ -12,7 +12,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def ending(end: Callable[[], object]) -> Generator[None]:
-    """Call `end` on the first of these signals; the second one ends the process at once."""
+    """Call *end* on the first SIGINT or SIGTERM; the second ends the process at once."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def on_signal(_: int, __: FrameType | None) -> None:

@@ -1,6 +1,6 @@
 """Compile regular expressions that people and models write, unless that would take too much memory.
 
-The package `regex` expands a counted repetition: `a{10000000}` takes 2.7 GB before anything is searched (measured, 270
+The package `regex` expands counted repetitions: `a{10000000}` takes 2.7 GB before anything is searched (measured: 270
 bytes for each repetition; nested counts multiply).
 """
 
@@ -15,7 +15,7 @@ MOST_REPEATED = 100_000
 LONGEST_COUNT = 9
 # An escaped character, a set, a count in braces, a parenthesis, or any other character. In a set a "]" that comes first,
 # or after "^", is a member.
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|[()]|.", re.DOTALL)
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<count>\d+)(?:,\d*)?\}|[()]|.", re.DOTALL)
 _TOO_LARGE = f"its counts repeat more than {MOST_REPEATED:,} times"
 
 
@@ -45,8 +45,8 @@ def expanded_size(pattern: str) -> int:
         # An unbalanced parenthesis is an error that `regex` reports better.
         elif token[0] == ")" and len(groups) > 1:
             last += groups.pop()
-        elif token[1]:
-            last *= max(int(token[1][:LONGEST_COUNT]), 1)
+        elif token["count"]:
+            last *= max(int(token["count"][:LONGEST_COUNT]), 1)
         else:
             groups[-1] += last
             last = 1

@@ -15,7 +15,7 @@ SECONDS_TO_END = 3
 
 
 def serve_web(application: ASGIApp, listener: socket.socket, url: str) -> None:
-    """Print *url* on standard output, and serve until a signal comes."""
+    """Print *url* on standard output, and serve until SIGINT or SIGTERM."""
     config = uvicorn.Config(
         application,
         # The library's own logging stays as it is set up.

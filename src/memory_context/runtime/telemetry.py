@@ -1,7 +1,7 @@
 """Record spans and metrics through OpenTelemetry's API, never with content. All their names are in this file.
 
 Without an SDK in the process the API does nothing, and costs next to nothing (``benchmarks/telemetry.py``).
-Names follow OpenTelemetry's semantic conventions where these have one (``db.system.name``, ``error.type``, ``user.id``,
+Names follow OpenTelemetry's semantic conventions where those have a name (``db.system.name``, ``error.type``, ``user.id``,
 ``gen_ai.*``); all others begin with ``memory_context``.
 """
 
@@ -119,7 +119,7 @@ METRICS: Mapping[str, Metric] = {
     "usage_items": _metric("usage.items", "{memory}", "Active memories, by tier", kind="gauge"),
     "usage_bytes": _metric("usage.bytes", "By", "Bytes of their contents, by tier", kind="gauge"),
 }
-# Seconds: a transaction takes about a millisecond, a judge's or a summarizer's call seconds.
+# In seconds: a transaction takes about a millisecond, the call of a judge or a summarizer seconds.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 tracer = trace.get_tracer(SCOPE, __version__)
@@ -156,7 +156,7 @@ _DURATION = meter.create_histogram(
 
 
 def count(name: str, amount: int = 1, **facts: Value) -> None:
-    """Add to the counter *name* of `METRICS`."""
+    """Add *amount* to the counter *name* of `METRICS`."""
     _COUNTERS[name].add(amount, _named(facts))
 
 
@@ -188,7 +188,7 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
                     self._span.set_attribute(attribute, value)
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Begin the measurement, and make the span the current one."""
         self._started = time.perf_counter()
         self._attached = None
         if self._span.get_span_context().is_valid:  # without an SDK it is not
@@ -205,13 +205,14 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         kind: type[BaseException] | None,
         *_: object,
     ) -> None:
-        """End. Only the type of an error is recorded: its message may quote content."""
-        measured: dict[str, Value] = {"operation": self._name}
+        """End both. Only the type of an error is recorded: its message may quote content."""
+        error = None
         if kind:
-            measured["error"] = kind.__qualname__
+            error = kind.__qualname__
             self._span.set_status(StatusCode.ERROR)
-            self.note(error=kind.__qualname__)
-        _DURATION.record(time.perf_counter() - self._started, _named(measured))
+            self.note(error=error)
+        facts = {"operation": self._name, "error": error}
+        _DURATION.record(time.perf_counter() - self._started, _named(facts))
         if self._attached:
             context_api.detach(self._attached)
         self._span.end()

@@ -21,12 +21,12 @@ from memory_context.runtime.deadlines import EXIT_SECONDS
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Fewer than SQLAlchemy's default pool has connections (5, and 10 more): none waits for one.
+# Fewer than the connections of SQLAlchemy's default pool (5, and 10 more), so that no thread waits for one.
 THREADS = 8
 
 
 class DaemonThreads(Executor):
-    """An executor of up to `THREADS` daemon threads, which do not keep a process from ending if their work hangs."""
+    """An executor of up to `THREADS` daemon threads: work that hangs does not keep a process from ending."""
 
     def __init__(self) -> None:
         self._tasks = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
@@ -67,7 +67,7 @@ class DaemonThreads(Executor):
                     future.set_result(work())
                 except BaseException as error:  # noqa: BLE001 - handed over
                     future.set_exception(error)
-            del future, work  # or they would live until there is more to do
+            del future, work  # or they would stay alive until the next task
             self._idle.release()
 
 
@@ -96,9 +96,9 @@ _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars
 
 
 def result_of(awaited: Awaitable[T]) -> T:
-    """Return the result of a caller's awaitable to synchronous work.
+    """Return the result of a caller's awaitable, for synchronous work.
 
-    It runs in the event loop that waits for this work (see `off_loop`); without one, in a loop of our own.
+    The awaitable runs in the event loop that waits for this work (see `off_loop`); without one, in a loop of our own.
     """
 
     async def waiting() -> T:
@@ -114,17 +114,17 @@ def result_of(awaited: Awaitable[T]) -> T:
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of ``work(*args, **kwargs)``, which runs in a thread while the event loop goes on."""
     loop = asyncio.get_running_loop()
-    # The caller's context: traces and the caller's own variables are the same in the thread.
+    # The caller's context, so that traces and the caller's own variables are the same in the thread.
     context = contextvars.copy_context()
     context.run(_WAITING.set, loop)
     return await loop.run_in_executor(_executor(), partial(context.run, work, *args, **kwargs))
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of *work* to a synchronous caller, even inside a running loop: it runs in a loop of our own."""
+    """Return the result of *work*, which runs in a loop of our own, so that this also works inside a running loop."""
     running = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         return running.result()
     finally:
-        # After Ctrl-C in the waiting thread the work must not go on behind its back.
+        # After Ctrl-C in the waiting thread, the work must not go on unnoticed.
         running.cancel()
