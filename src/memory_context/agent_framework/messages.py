@@ -79,7 +79,7 @@ def copied(message: FrameworkMessage) -> FrameworkMessage:
 
 
 def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
-    """Change *message* so that it has the texts and arguments of *parts*, and their id unless it holds tool results."""
+    """Give *message* the texts and arguments of *parts*, and their id unless it holds tool results."""
     results = iter(parts)
     first = parts[0]
     contents = list[Content]()

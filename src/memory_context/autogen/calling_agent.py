@@ -34,7 +34,10 @@ def caller(user_id: str) -> MemoryContext | None:
 
 @contextmanager
 def reporting() -> Generator[list[str]]:
-    """Collect the keys that memory tools report inside the block: of memories that answers are about, not only quote."""
+    """Collect the keys that memory tools report inside the block: of the memories that an answer is about.
+
+    Memories that an answer only quotes are not reported.
+    """
     keys = list[str]()
     token = _reported.set(keys)
     try:

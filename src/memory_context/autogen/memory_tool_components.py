@@ -111,12 +111,12 @@ class _VerbTool(BaseTool[Any, Any]):
 
     @property
     def schema(self) -> ToolSchema:
-        """Return a strict schema: a model must give every argument, and gives "" or 0 for an argument it does not need.
+        """Return a strict schema: a model must give every argument, with "" or 0 for one that it does not need.
 
         Clients that parse answers by a schema (``output_content_type=``) reject tools that are not strict.
         """
-        schema = super().schema
-        arguments = schema["parameters"]["properties"] if "parameters" in schema else {}
+        schema = cast("dict[str, Any]", super().schema)
+        arguments: dict[str, Any] = schema["parameters"]["properties"]
         for argument in arguments.values():
             for keyword in _NOT_STRICT & argument.keys():
                 del argument[keyword]
@@ -179,11 +179,10 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         return self._manager
 
     def _to_config(self) -> MemoryToolConfig:
-        places = self._manager.scope.places
+        offered = self._manager.offered.places
+        places = None if offered is None else sorted(offered)
         return MemoryToolConfig(
-            **self._manager.connection(),
-            max_tokens=self._max_tokens,
-            places=None if places is None else sorted(places & self._manager.offered.places),  # type: ignore[operator] # set with it
+            **self._manager.connection(), max_tokens=self._max_tokens, places=places
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The saved state of a `MemoryContext`: its format, and the checks when one is loaded, also of AutoGen's own contexts."""
+"""The saved state of a `MemoryContext`: its format, and the checks for loading one, including those of AutoGen's contexts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def parse_state(state: object) -> ContextState:
         )
     if not isinstance(state, Mapping) or "messages" not in state:
         raise StateError(
-            f"not a context's state, which would be a mapping with 'messages': {state!r:.80}"
+            f"not a context's state: it must be a mapping with 'messages', not {state!r:.80}"
         )
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))

@@ -104,9 +104,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             password_variable=password_variable,
             audit=audit,
         )
-        self._scope = Scope(
-            self._manager.scope.user_id, tier=TIER, tier_id=DEFAULT_NAME if name is None else name
-        )
+        if name is None:
+            name = DEFAULT_NAME
+        self._scope = Scope(self._manager.scope.user_id, tier=TIER, tier_id=name)
         self._as_system_message = as_system_message
 
     @property
@@ -142,7 +142,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             limit: The most contents to return. None: 5 if there is a query, otherwise all. A limit without a query
                 selects the newest.
             top_k: Another name for `limit`.
-            **kwargs: Ignored, as by `ListMemory`.
+            **kwargs: Ignored, as `ListMemory` does.
 
         Raises:
             InvalidArgumentError: The query is bytes or an image, or the limit is below 1.
@@ -216,7 +216,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             await off_loop(self._manager.close)
 
     def _add(self, content: MemoryContent) -> None:
-        """Store *content*, an image as a PNG, with the facts that are needed to restore it as it was."""
+        """Store *content* (an image as a PNG), with the facts that are needed to restore it as it was."""
         if not isinstance(content, MemoryContent):  # pyright: ignore[reportUnnecessaryIsInstance] # callers are not checked
             raise InvalidArgumentError(f"add() takes a MemoryContent, not {type(content).__name__}")
         stored = content.content
@@ -236,14 +236,13 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         )
 
     def _read(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
-        """Return the records that match *query*, or all without one, and record *action* in the audit trail."""
-        store = self._manager.memory_store
+        """Return the records that match *query*, or all if it is empty, and record *action* in the audit trail."""
         if query:
             items = self._manager.hits(
                 self._scope, query, limit=limit or USUAL_HITS, passages=False
             )
         else:
-            items = store.query(self._scope, limit=limit)[::-1]
+            items = self._manager.memory_store.query(self._scope, limit=limit)[::-1]
         self._manager.audit(action, *(item.memory_key for item in items))
         return items
 

@@ -227,7 +227,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Load the states of the inner workbenches.
 
         Raises:
-            StateError: The state is not that of a `MemoryWorkbench`, or of one with another number of workbenches.
+            StateError: The state is not that of a `MemoryWorkbench` with as many inner workbenches.
         """
         try:
             states = MemoryWorkbenchState.model_validate(state).workbenches
@@ -237,7 +237,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             ) from error
         if len(states) != len(self._inner):
             raise StateError(
-                f"the state is of {len(states)} workbenches, but there are {len(self._inner)}"
+                f"the state is one of {len(states)} inner workbenches, but there are {len(self._inner)}"
             )
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
@@ -300,7 +300,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 shown = await call.context.fold_output(
                     quoted, tool=call.name, arguments=arguments, is_error=result.is_error
                 )
-                # Else the parts stay separate, as the tool returned them.
+                # Otherwise the parts stay separate, as the tool returned them.
                 if shown != text:
                     parts = [TextResultContent(content=shown)]
             contents += parts
@@ -321,7 +321,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             events.ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
-        """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""
+        """Return the agent's context. A loaded workbench has only a copy of it, and so looks up the calling agent's."""
         if not self._loaded:
             return self._context
         return caller(self._context.user_id) or self._context
@@ -347,7 +347,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 async def _stepped(
     stream: AsyncGenerator[Any | ToolResult, None], call: WorkbenchCall
 ) -> AsyncGenerator[Any, None]:
-    """Yield the events of *stream*; the call counts as running only while the stream works, not while its consumer does."""
+    """Yield the events of *stream*. The call counts as running while the stream works, not while its consumer does."""
     while True:
         with call.running.running():
             try:
