@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import (
     Html,
+    and_more,
     bar,
     folded,
     joined,
@@ -33,6 +34,7 @@ STATS = {
     "tokens_recalled": "their tokens",
     "asks": "questions that a light model answered",
     "tokens_asked": "tokens that these cost",
+    "tokens_noted": "tokens of notes in prompts",
     "late_folds": "late folds",
     "compactions": "compactions",
     "tokens_compacted": "tokens that they took out of the prompt",
@@ -44,6 +46,7 @@ RARE = frozenset(
         "asked_again",
         "asks",
         "tokens_asked",
+        "tokens_noted",
         "late_folds",
         "compactions",
         "tokens_compacted",
@@ -97,7 +100,7 @@ def what_happened(what: ModelCall | Decision, draw_keys: Callable[[Sequence[str]
 
 
 def stats(done: ContextStats) -> Html:
-    """Draw the counts of a context, and a bar for the share of the folded tokens that is still in the prompt."""
+    """Draw the figures of a context, and a bar for the share of the folded tokens that is still in the prompt."""
     rows = list[tuple[str, str]]()
     for name, label in STATS.items():
         value: int = getattr(done, name)
@@ -124,11 +127,7 @@ def calls(kept: Sequence[CallRecord]) -> Html:
         return soft("no calls are kept")
     columns = ("at", "conversation", "sent", "in full", "what happened")
     rows = [_call(record) for record in kept[:SHOWN]]
-    drawn = table(columns, rows, (2, 3))
-    more = len(kept) - SHOWN
-    if more > 0:
-        return joined(drawn, soft(f"⋯ {more:,} more"))
-    return drawn
+    return and_more(table(columns, rows, (2, 3)), len(kept) - SHOWN)
 
 
 def _call(record: CallRecord) -> list[str]:
@@ -147,11 +146,11 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
         return soft("no calls are kept")
     columns = ("conversation", "calls", "sent", "in full", "avoided", "")
     rows = [_totals(one) for one in kept[:SHOWN]]
-    return table(columns, rows, (1, 2, 3, 5))
+    return and_more(table(columns, rows, (1, 2, 3, 5)), len(kept) - SHOWN)
 
 
 def _totals(one: CallTotals) -> list[str]:
-    # Below 0 where what was added, such as recalled texts, has more tokens than what was left out.
+    # It would be below 0 if what was added, such as recalled texts, had more tokens than what was left out.
     share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
     return [
         one.thread_id or "",
@@ -188,7 +187,7 @@ def package(made: ContextPackage) -> Html:
             (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
             for one in made.left_out[:SHOWN]
         ]
-        drawn = table(columns, rows, (0, 3))
+        drawn = and_more(table(columns, rows, (0, 3)), len(made.left_out) - SHOWN)
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(*parts)
 
