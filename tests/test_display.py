@@ -476,6 +476,7 @@ def test_totals_say_how_many_are_not_drawn() -> None:
     totals = [CallTotals(f"t{number}", 1, 9, 5, 0, moment, moment) for number in range(53)]
     assert "3 more" in shown(KeptTotals(totals)).said
 
+
 def test_a_package_shows_what_went_in_and_what_did_not() -> None:
     """Budget, the tiers with their shares, each entry with its text, and why others were left out."""
     notes = ScopedMemory("sqlite://", user_id="42", task_id="t1")

@@ -66,7 +66,7 @@ from langchain_memory_context.folded_tool_results import (
     with_folded,
     with_quotations_as_written,
 )
-from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
+from langchain_memory_context.messages import ids_of, inserted_message, neutral_of, shown_as
 from langchain_memory_context.redactors import as_redactor
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
@@ -655,7 +655,7 @@ def _prompt(
     for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
-        prompt += map(own, edits.inserted.get(message_id, ()))
+        prompt += map(inserted_message, edits.inserted.get(message_id, ()))
         changed = edits.changed.get(message_id)
         if changed and message_id not in hidden:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit

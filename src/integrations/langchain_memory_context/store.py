@@ -150,16 +150,17 @@ class MemoryStoreAdapter(BaseStore):
         index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
         check_arguments(ttl=ttl, index=index)
-        if unknown := sorted(set(ttl or ()).difference(_SETTINGS)):
+        unknown = set(ttl or ()).difference(_SETTINGS)
+        if unknown:
             raise InvalidArgumentError(
-                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "
+                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(sorted(unknown))}: expired items are deleted by "
                 "sweep_ttl() and `memory-context gc`"
             )
-        if manager is not None and (store is not None or user_id is not None):
-            raise InvalidArgumentError(
-                "a manager has a store and a user: give either manager=, or store= and user_id="
-            )
         if manager is not None:
+            if store is not None or user_id is not None:
+                raise InvalidArgumentError(
+                    "a manager has a store and a user: give either manager=, or store= and user_id="
+                )
             check_owner(manager, MemoryManager)
         self.ttl_config = ttl
         self.index_config = index
@@ -468,7 +469,8 @@ class _StoredItems:
         filters: dict[str, Any] = {}
         if self.omits_expired:
             filters["expires_at"] = [None, {"$gt": now()}]
-        if path := category_of(prefix):
+        path = category_of(prefix)
+        if path:
             filters["category"] = {"$under": path}
         return filters
 

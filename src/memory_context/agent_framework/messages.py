@@ -16,6 +16,7 @@ from agent_framework import Message as FrameworkMessage
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 from memory_context.model.json_object import JsonObject
+from memory_context.text.json_documents import to_json
 
 RESULT = "function_result"
 # Marks a text as the error message of a tool that has failed.
@@ -160,7 +161,7 @@ def _items(result: Content) -> list[Content]:
 def _call(content: Content) -> FunctionCall:
     arguments = content.arguments
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments or {}, ensure_ascii=False, default=str)
+        arguments = to_json(arguments or {})
     return FunctionCall(content.call_id or "", content.name or "", arguments)
 
 

@@ -29,7 +29,9 @@ def caller(user_id: str) -> MemoryContext | None:
     """Return the context of the agent that makes the current tool call; None if it belongs to another user."""
     reference = _caller.get()
     context = reference() if reference else None
-    return context if context is not None and context.user_id == user_id else None
+    if context and context.user_id == user_id:
+        return context
+    return None
 
 
 @contextmanager

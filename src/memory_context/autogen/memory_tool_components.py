@@ -82,7 +82,7 @@ class FilesToolConfig(BaseModel):
 
 
 class NoteToolConfig(MemoryToolConfig):
-    """The settings to load a tool on the same notes. Run, task and project are those of the agent that calls the tool."""
+    """The settings to load a tool on the same notes. Its run, task and project are those of the calling agent."""
 
     session_id: str | None = None
     policies: list[Settings] = Field(default_factory=list[Settings])
@@ -140,7 +140,7 @@ class _VerbTool(BaseTool[Any, Any]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:  # noqa: ANN401 - AutoGen's signature
-        """See `BaseTool.run_json`. For invalid arguments, the error tells the model which ones would be valid."""
+        """See `BaseTool.run_json`. For invalid arguments, the error tells the model which one is wrong, and why."""
         try:
             return await super().run_json(args, cancellation_token, call_id)
         except ValidationError as error:
@@ -160,7 +160,7 @@ class _VerbTool(BaseTool[Any, Any]):
 class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
     """A tool on one user's memories.
 
-    A loaded tool that was limited to some places uses what the context of the calling agent sees, if there is one.
+    A loaded tool that was limited to some places uses what the calling agent's context sees, if there is such a context.
     """
 
     component_config_schema = MemoryToolConfig

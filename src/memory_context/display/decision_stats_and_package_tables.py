@@ -40,19 +40,8 @@ STATS = {
     "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
-RARE = frozenset(
-    {
-        "messages",  # 0 in a middleware, which is given all messages again with each call
-        "asked_again",
-        "asks",
-        "tokens_asked",
-        "tokens_noted",
-        "late_folds",
-        "compactions",
-        "tokens_compacted",
-        "store_failures",
-    }
-)
+# These are drawn even if they are 0. `messages` always is in a middleware, which is given all messages with each call.
+ALWAYS = frozenset({"folds", "tokens_folded", "tokens_shown", "recalls", "tokens_recalled"})
 SAVED = "tokens that every later prompt is smaller by"
 
 
@@ -104,7 +93,7 @@ def stats(done: ContextStats) -> Html:
     rows = list[tuple[str, str]]()
     for name, label in STATS.items():
         value: int = getattr(done, name)
-        if value or name not in RARE:
+        if value or name in ALWAYS:
             rows.append((label, f"{value:,}"))
     for kind, count in done.redacted.items():
         rows.append((f"redacted {kind}", f"{count:,}"))
