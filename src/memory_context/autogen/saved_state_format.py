@@ -57,7 +57,7 @@ def parse_state(state: object) -> ContextState:
             raise StateVersionError(
                 f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
             )
-        case {"messages": _}:
+        case {"messages": object()}:
             pass
         case _:
             raise StateError(

@@ -24,10 +24,13 @@ def health(visit: Visit) -> Html:
     catalog = visit.catalog
     megabytes = catalog.size() / 1e6
     parts.append(tag("h2", f"Stored: {megabytes:,.1f} MB, all users together"))
-    for name, column in (("type", "memory_type"), ("tier", "tier")):
+    totals_by = {
+        "type": catalog.totals("memory_type", visit.user),
+        "tier": catalog.totals("tier", visit.user),
+    }
+    for name, totals in totals_by.items():
         rows = [
-            [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)]
-            for one in catalog.totals(column, visit.user)
+            [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
         ]
         parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
     return joined(*parts)
