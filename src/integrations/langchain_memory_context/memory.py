@@ -93,7 +93,7 @@ class MemoryContextMemory(BaseMemory):
     # LangChain's tracers show reprs and errors, and a URL may hold a password.
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    # Frozen: what the constructor reads. Whoever assigned another user would go on with the memories of the first one.
+    # What the constructor reads is frozen: after assigning another user, one would go on with the memories of the first.
     user_id: UserId = Field(frozen=True)
     thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
     store: Any = Field(default=None, exclude=True, frozen=True, repr=False)

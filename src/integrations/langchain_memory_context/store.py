@@ -664,11 +664,12 @@ def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
     """Return the memories whose items are in or below the namespace and match the filter."""
     prefix = tuple(op.namespace_prefix)
     wanted = op.filter or {}
-    return [
-        (item, facts)
-        for item, facts in _readable(items)
-        if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], wanted)
-    ]
+    found = _Found()
+    for item, facts in _readable(items):
+        beginning = facts["namespace"][: len(prefix)]
+        if beginning == prefix and _matches(facts["value"], wanted):
+            found.append((item, facts))
+    return found
 
 
 def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:

@@ -236,9 +236,9 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         """Return the open run if a person's approvals continue it, else a new one; delete the notes of an abandoned run."""
         open_run = AgentRun.of(kept.get("run"))
         if open_run.run_id is not None:
-            contents = [content for one in context.input_messages for content in one.contents]
-            if any(content.type == APPROVAL for content in contents):
-                return open_run
+            for message in context.input_messages:
+                if any(content.type == APPROVAL for content in message.contents):
+                    return open_run
             self._hosted.end_run(self._hosted.notes(owner, open_run))
         return self._hosted.new_run(session.state.get("task"), session.state.get("project"))
 
