@@ -573,7 +573,7 @@ def _check_labels(namespace: object) -> None:
 
 
 def _check_length(namespace: Sequence[str]) -> None:
-    """Refuse a namespace that is too long for a category. Items that an earlier version stored under one can be read."""
+    """Refuse a namespace that is too long for a category. Items stored under one by an earlier version can be read."""
     length = len(category_of(namespace))
     if length > MAX_NAME:
         raise InvalidStoreNamespaceError(

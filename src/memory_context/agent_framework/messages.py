@@ -29,16 +29,14 @@ def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
     seen = Counter[str]()
     held = list[list[Message]]()
     for message in messages:
-        parts = list[Message]()
-        for part in _neutral_of(message, tools):
+        parts = _neutral_of(message, tools)
+        for index, part in enumerate(parts):
             tools |= {call.id: call.name for call in part.calls}
             seen[part.id] += 1
             number = seen[part.id]
-            # An id is made of the words of a message, which may be said again.
+            # An id may be made of the words of a message, which may be said again.
             if number > 1:
-                parts.append(replace(part, id=f"{part.id}:{number}"))
-            else:
-                parts.append(part)
+                parts[index] = replace(part, id=f"{part.id}:{number}")
         held.append(parts)
     return held
 

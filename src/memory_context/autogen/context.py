@@ -382,8 +382,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def stats(self, *, kept: bool = False) -> ContextStats:
         """Return the figures of what this context has done so far.
 
-        With *kept*, they include the conversation's model calls that are recorded in the store, including those of
-        earlier processes.
+        With *kept*, they have the totals of the conversation's model calls that are recorded in the store, including
+        those of earlier processes.
         """
         stats = self._conversation.fail_open.stats
         return stats_of_thread(stats, self._owner) if kept else stats.snapshot()

@@ -143,7 +143,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             limit: The most contents to return. None: 5 if there is a query, otherwise all. A limit without a query
                 selects the newest.
             top_k: Another name for `limit`.
-            **kwargs: Ignored, as `ListMemory` does.
+            **kwargs: Ignored, as by `ListMemory`.
 
         Raises:
             InvalidArgumentError: The query is bytes or an image, or the limit is below 1.

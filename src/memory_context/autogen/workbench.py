@@ -237,7 +237,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             ) from error
         if len(states) != len(self._inner):
             raise StateError(
-                f"the state is one of {len(states)} inner workbenches, but there are {len(self._inner)}"
+                f"the state has {len(states)} inner workbenches, but this workbench has {len(self._inner)}"
             )
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
