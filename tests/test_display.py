@@ -43,6 +43,7 @@ from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import rows_and_json_trees
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
+from memory_context.display.safe_terminal_output import quoted
 from memory_context.model.call_log_records import CallTotals, KeptTotals
 from memory_context.model.displayed import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
@@ -468,6 +469,16 @@ def test_the_figures_of_stats_add_up() -> None:
     """The tokens of notes, which make the prompts larger, have a row like the other figures."""
     done = ContextStats(folds=1, tokens_folded=900, tokens_shown=100, tokens_noted=77)
     assert "77" in shown(done).said
+
+
+def test_one_more_is_singular() -> None:
+    """A single row that is left out is "1 more row", and a single line in a terminal "1 more line"."""
+    rows = "\n".join(f"{number},n{number}" for number in range(21))
+    said = shown(memory(f"id,name\n{rows}")).said
+    assert "1 more row" in said
+    assert "1 more rows" not in said
+    _, remark = quoted("a\nb", 1).renderables
+    assert "… and 1 more line" == str(remark)
 
 
 def test_totals_say_how_many_are_not_drawn() -> None:
