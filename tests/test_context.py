@@ -728,7 +728,7 @@ class TestComponent:
         config = MemoryContext("ann", store="sqlite:///memory.db").dump_component().config
         for policy, settings, said in (
             ("fold", config["fold"] | {"shape": 1}, "FoldPolicy has no setting 'shape'"),
-            ("recall", config["recall"] | {"ask_limits": None}, "AskLimits are a mapping"),
+            ("recall", config["recall"] | {"ask_limits": None}, "AskLimits must be a mapping"),
         ):
             with pytest.raises(exceptions.InvalidArgumentError, match=said):
                 MemoryContext._from_config(  # noqa: SLF001 - as a component is loaded

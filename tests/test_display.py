@@ -43,6 +43,8 @@ from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import rows_and_json_trees
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
+from memory_context.display.safe_terminal_output import quoted
+from memory_context.model.call_log_records import CallTotals, KeptTotals
 from memory_context.model.displayed import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.testing.sample_memories import memory
@@ -461,6 +463,29 @@ async def test_decisions_and_stats_show_as_tables(context: MemoryContext) -> Non
     assert "compactions" not in done.said
     assert "compactions" in shown(ContextStats(compactions=2)).said
     assert "no decisions yet" in shown(Decisions()).said
+
+
+def test_the_figures_of_stats_add_up() -> None:
+    """The tokens of notes, which make the prompts larger, have a row like the other figures."""
+    done = ContextStats(folds=1, tokens_folded=900, tokens_shown=100, tokens_noted=77)
+    assert "77" in shown(done).said
+
+
+def test_one_more_is_singular() -> None:
+    """A single row that is left out is "1 more row", and a single line in a terminal "1 more line"."""
+    rows = "\n".join(f"{number},n{number}" for number in range(21))
+    said = shown(memory(f"id,name\n{rows}")).said
+    assert "1 more row" in said
+    assert "1 more rows" not in said
+    _, remark = quoted("a\nb", 1).renderables
+    assert "… and 1 more line" == str(remark)
+
+
+def test_totals_say_how_many_are_not_drawn() -> None:
+    """Of the totals of 53 conversations 50 are drawn, and the remark below them says that there are 3 more."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    totals = [CallTotals(f"t{number}", 1, 9, 5, 0, moment, moment) for number in range(53)]
+    assert "3 more" in shown(KeptTotals(totals)).said
 
 
 def test_a_package_shows_what_went_in_and_what_did_not() -> None:

@@ -133,6 +133,13 @@ def test_like_the_buffer_memory(store: SQLAlchemyStore) -> None:
         assert ["chat"] == ours.memory_variables
 
 
+def test_any_value_is_an_input(store: SQLAlchemyStore) -> None:
+    """A value that JSON cannot hold, such as a dict with tuples as keys, is stored as text, too."""
+    memory = memory_of(store)
+    memory.save_context({"input": {("order", 1): "late"}}, {"output": "sorry"})
+    assert "late" in memory.load_memory_variables({})["history"]
+
+
 def test_which_input_and_output(store: SQLAlchemyStore) -> None:
     """Loaded variables and `stop` are no input; where it cannot be told which is meant, the error says what to set."""
     memory = memory_of(store)

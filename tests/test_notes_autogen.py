@@ -380,7 +380,7 @@ async def test_components() -> None:
     async with loaded.run(project="p") as notes:
         assert ["run", "plan", "session", "project", "global", "team"] == notes.open_tiers
     assert (3, 8, 8) == tuple(len(one.tools()) for one in (plain, full, loaded))
-    with pytest.raises(NotSerializableError, match="confirm of its own cannot be dumped"):
+    with pytest.raises(NotSerializableError, match="its confirm or validate is a callable"):
         context_of(
             url, notes=NotesPolicy(tiers=[replace(GLOBAL, confirm=lambda _: True)])
         ).dump_component()

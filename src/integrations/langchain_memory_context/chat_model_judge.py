@@ -73,7 +73,7 @@ class ChatModelJudge(ModelJudge):
 
     async def _asked(self, model: Runnable[Any, Any], system: str, prompt: str) -> tuple[str, int]:
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
-        # Out of the user's streams.
+        # Keeps the call out of the user's streams.
         quiet = RunnableConfig(
             tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
         )
@@ -86,7 +86,7 @@ class ChatModelJudge(ModelJudge):
             text = parsed.model_dump_json()
         usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
         tokens = usage.get("total_tokens")
-        # A model may not report them.
+        # A model may not report its tokens.
         if not tokens:
             texts = chain.from_iterable(map(plain_texts, [*messages, answer]))
             tokens = sum(map(default_counter().count, texts))

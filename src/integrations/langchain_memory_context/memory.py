@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -37,6 +36,7 @@ from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop, wait_for
+from memory_context.text.json_documents import to_json
 
 if TYPE_CHECKING:
     from langchain_classic.base_memory import BaseMemory
@@ -93,7 +93,7 @@ class MemoryContextMemory(BaseMemory):
     # LangChain's tracers show reprs and errors, and a URL may hold a password.
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    # Frozen: what the constructor reads. Whoever assigned another user would go on with the memories of the first one.
+    # What the constructor reads is frozen: after assigning another user, one would go on with the memories of the first.
     user_id: UserId = Field(frozen=True)
     thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
     store: Any = Field(default=None, exclude=True, frozen=True, repr=False)
@@ -195,7 +195,7 @@ class MemoryContextMemory(BaseMemory):
             ValueError: It is not clear which input or output is meant.
             StoreError: The store failed; nothing was saved.
         """
-        asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
+        asked = self._asked(inputs)
         output = self.output_key or OUTPUT
         if self.output_key is None and len(outputs) == 1:
             output = next(iter(outputs))
@@ -203,12 +203,11 @@ class MemoryContextMemory(BaseMemory):
             raise InvalidArgumentError(
                 f"Got the output keys {sorted(outputs)}: set output_key to the output that is the answer"
             )
-        answered = _messages(outputs[output], AIMessage)
+        messages = asked + _messages(outputs[output], AIMessage)
         question = _text(asked)
-        recalled = list[BaseMessage]()
         if question in self._recalled:
-            recalled.append(HumanMessage(self._recalled[question], name=MEMORY_SOURCE))
-        messages = [*recalled, *asked, *answered]
+            recalled = HumanMessage(self._recalled[question], name=MEMORY_SOURCE)
+            messages.insert(0, recalled)
         append(self._conversation, self.thread_id, self._decides.folder, messages)
         self._recalled.pop(question, None)
 
@@ -259,10 +258,10 @@ class MemoryContextMemory(BaseMemory):
         if self._decides.recaller().shown.budget > 0:
             # Without a single input there is nothing to recall for.
             with suppress(InvalidArgumentError):
-                question = _text(_messages(inputs[self._input_key(inputs)], HumanMessage))
+                question = _text(self._asked(inputs))
         if question:
             recalled = await self._recalled_for(question, messages, turns)
-            # The run that an earlier recall was for may have failed.
+            # The run that an earlier recall was made for may have failed.
             self._recalled.pop(question, None)
             if recalled:
                 _remember(self._recalled, question, recalled)
@@ -292,24 +291,29 @@ class MemoryContextMemory(BaseMemory):
             [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
         )
 
-    def _input_key(self, inputs: Mapping[str, Any]) -> str:
+    def _asked(self, inputs: Mapping[str, Any]) -> list[BaseMessage]:
+        """Return the input that a person fills, as messages.
+
+        Raises:
+            InvalidArgumentError: It is not clear which input that is.
+        """
         keys = sorted(set(inputs) - {self.memory_key, STOP})
         if self.input_key:
             keys = [self.input_key]
-        if len(keys) == 1 and keys[0] in inputs:
-            return keys[0]
-        raise InvalidArgumentError(
-            f"One input key expected got {keys}: set input_key to the input that a person fills"
-        )
+        if len(keys) != 1 or keys[0] not in inputs:
+            raise InvalidArgumentError(
+                f"One input key expected got {keys}: set input_key to the input that a person fills"
+            )
+        return _messages(inputs[keys[0]], HumanMessage)
 
 
 def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMessage]:  # noqa: ANN401 - whatever a chain has
-    """Return an input or output as messages: itself if it is messages, else one with its text, or with its JSON."""
+    """Return an input or output as messages: its own if it consists of messages, else one with its text or its JSON."""
     values: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] # any
     if values and all(isinstance(part, BaseMessage) for part in values):
         return [*values]
     if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False, default=str)
+        value = to_json(value)
     return [kind(value)]
 
 

@@ -23,6 +23,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.model.item import hash_content
 from memory_context.model.json_object import JsonObject, members_of
+from memory_context.text.json_documents import to_json
 
 M = TypeVar("M", bound=BaseMessage)
 Block: TypeAlias = str | JsonObject
@@ -51,7 +52,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             role = "assistant"
             source = message.name or ASSISTANT
             calls = [
-                FunctionCall(str(call["id"]), call["name"], written(call["args"]))
+                FunctionCall(str(call["id"]), call["name"], to_json(call["args"]))
                 for call in message.tool_calls
             ]
         case _:
@@ -126,7 +127,7 @@ def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
     return block
 
 
-def own(shown: Message) -> HumanMessage:
+def inserted_message(shown: Message) -> HumanMessage:
     """Return LangChain's form of a message that this library has inserted into the conversation."""
     return HumanMessage(shown.text, name=MEMORY_SOURCE, id=shown.id)
 
@@ -180,11 +181,6 @@ def _text_of(block: Block) -> str | None:
             return text
         case _:
             return None
-
-
-def written(arguments: Mapping[str, Any]) -> str:
-    """Return a call's arguments as JSON."""
-    return json.dumps(arguments, ensure_ascii=False, default=str)
 
 
 def ids_of(messages: Sequence[BaseMessage]) -> list[str]:

@@ -66,7 +66,7 @@ from langchain_memory_context.folded_tool_results import (
     with_folded,
     with_quotations_as_written,
 )
-from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
+from langchain_memory_context.messages import ids_of, inserted_message, neutral_of, shown_as
 from langchain_memory_context.redactors import as_redactor
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
@@ -222,7 +222,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     transformers = (InternalCallTransformer,)
 
     def __new__(cls, *_: Any, notes: bool | NotesPolicy = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
-        """Create a `MiddlewareWithNotes` if it keeps notes. Others have no hooks, since LangChain makes a node of each."""
+        """Create a `MiddlewareWithNotes` if it keeps notes. Others have no hooks: LangChain makes a node of each hook."""
         if notes is not False and cls is MemoryContextMiddleware:
             return cast("Self", object.__new__(MiddlewareWithNotes))
         return super().__new__(cls)
@@ -284,7 +284,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     def end_task(self, task: str, *, user_id: UserId | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
-        With ``NotesPolicy(ends_task=False)``, this is the only way in which they are deleted.
+        With ``NotesPolicy(ends_task=False)``, nothing else deletes them.
 
         Raises:
             InvalidScopeError: The user is missing.
@@ -400,7 +400,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return cast("list[MemoryTool]", tools)
 
     def _owner(self) -> MemoryManager:
-        """Return the memories that the memory tool which is being called may see."""
+        """Return the memories that the memory tool being called may see."""
         return self._notes(run_of_call(self)).manager
 
     @contextmanager
@@ -414,7 +414,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         user_id = conversation.manager.scope.user_id
         written = request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
-        with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
+        running = call.running()
+        if self._is_own(request.tool):
+            running = running_tool(self, conversation.run)
+        with running:
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
@@ -435,7 +438,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return named(named(state, "memory_context") or {}, self._name) or {}
 
     def _opened(self, request: AnyRequest) -> AgentConversation:
-        """Return the conversation of a model call, if the graphs that the agent is in are its user's, too.
+        """Return the conversation of a model call, after checking that the graphs around the agent are its user's, too.
 
         Raises:
             InvalidScopeError: No user is given.
@@ -600,7 +603,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
-    """A `MemoryContextMiddleware` with ``notes``, which begins and ends the agent's runs; that class creates it."""
+    """A `MemoryContextMiddleware` with notes, which begins and ends the agent's runs: see ``notes`` there."""
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401, ARG002 - LangChain's signature
         """Begin a run, and delete the notes of an earlier one that was abandoned."""
@@ -652,7 +655,7 @@ def _prompt(
     for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
-        prompt += map(own, edits.inserted.get(message_id, ()))
+        prompt += map(inserted_message, edits.inserted.get(message_id, ()))
         changed = edits.changed.get(message_id)
         if changed and message_id not in hidden:
             message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit

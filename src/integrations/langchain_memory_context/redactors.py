@@ -35,7 +35,7 @@ def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
 
 
 def _redacted_by(redactor: AnyMiddleware, text: str) -> str:
-    """Return *text* as the middleware redacts it, if it is a tool's result."""
+    """Return *text* as the middleware redacts it in a tool's result."""
     messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
     update = redactor.before_model({"messages": messages}, cast("Any", None))
     return str((update or {}).get("messages", messages)[-1].content)

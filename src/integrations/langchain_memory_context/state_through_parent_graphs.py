@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -21,7 +21,7 @@ from langgraph.config import get_config
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.decisions_beside_messages import DecisionNote, as_shown
 from memory_context.conversation.message import Message
-from memory_context.model.json_object import members_of
+from memory_context.model.json_object import elements_of, members_of
 
 ANSWERS = "answers"
 
@@ -102,10 +102,9 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     """
     if not saved:
         return
-    # A state keeps messages under any name, as a list or alone.
+    # A state keeps messages under any name, in a list or alone.
     for value in saved.checkpoint["channel_values"].values():
-        messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
-        for message in messages:
+        for message in (value, *elements_of(value)):
             if not isinstance(message, AIMessage):
                 continue
             for place, carried in _notes_on(message):

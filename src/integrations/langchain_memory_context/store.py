@@ -120,7 +120,7 @@ class MemoryStoreAdapter(BaseStore):
     `get`, `search`, `put`, `delete`, `list_namespaces`, and their asynchronous forms, have LangGraph's arguments.
 
     Args:
-        manager: The memories of one user, for all users of the store.
+        manager: The memories of one user, shared by all who use the store.
         store: For many users, in place of a manager: a database URL, a SQLAlchemy engine or pool, or a `MemoryStore`.
         user_id: The user whose items a run works on, as in `MemoryContextMiddleware`: a callable that gets the run's
             `Runtime`, or None for the user whom LangGraph's server has authenticated, or whom the run names.
@@ -150,16 +150,17 @@ class MemoryStoreAdapter(BaseStore):
         index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
         check_arguments(ttl=ttl, index=index)
-        if unknown := sorted(set(ttl or ()).difference(_SETTINGS)):
+        unknown = set(ttl or ()).difference(_SETTINGS)
+        if unknown:
             raise InvalidArgumentError(
-                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "
+                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(sorted(unknown))}: expired items are deleted by "
                 "sweep_ttl() and `memory-context gc`"
             )
-        if manager is not None and (store is not None or user_id is not None):
-            raise InvalidArgumentError(
-                "a manager has a store and a user: give either manager=, or store= and user_id="
-            )
         if manager is not None:
+            if store is not None or user_id is not None:
+                raise InvalidArgumentError(
+                    "a manager has a store and a user: give either manager=, or store= and user_id="
+                )
             check_owner(manager, MemoryManager)
         self.ttl_config = ttl
         self.index_config = index
@@ -187,8 +188,8 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             InvalidNamespaceError: A namespace is not a tuple of strings, has a label that LangGraph does not allow, or is too
                 long. Then no operation was performed.
-            InvalidArgumentError: An operation or an operator is unknown; the name of a filter has other characters than
-                letters, digits, ``_``, ``.`` and ``-``; or the key of an item to put has NUL bytes or lone surrogates.
+            InvalidArgumentError: An operation or an operator is unknown; the name of a filter has characters other than
+                ASCII letters, digits, ``_``, ``.`` and ``-``; or the key of an item to put has NUL bytes or lone surrogates.
             InvalidContentError: A value cannot be expressed in JSON.
             InvalidScopeError: No user is given.
             StoreError: The store failed, or the item to get was damaged in the store. A search leaves damaged items out,
@@ -252,11 +253,11 @@ def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWork
     """
     if "embed" not in index or set(index).difference(_INDEX_SETTINGS):
         raise InvalidArgumentError(
-            f"index takes {', '.join(_INDEX_SETTINGS)}, and needs embed; not {', '.join(index)}"
+            f"index takes {', '.join(_INDEX_SETTINGS)}, and needs embed; it has {', '.join(index)}"
         )
     if not isinstance(store, SQLAlchemyStore):
         raise InvalidArgumentError(
-            f"index needs a SQLAlchemyStore, which keeps vectors; not {store!r}"
+            f"index needs a SQLAlchemyStore, which keeps vectors, not {store!r}"
         )
     embed = index["embed"]
     if iscoroutinefunction(embed):
@@ -292,7 +293,7 @@ class _StoredItems:
     def results(
         self, ops: Sequence[Op], perform: Callable[[Callable[[], Result]], Any]
     ) -> list[Any]:
-        """As `batch`, with each step called by *perform*: by `_result_of`, one caller's error leaves the others' alone."""
+        """As `batch`, but *perform* calls each step. With `_result_of`, an error of one caller does not reach the others."""
         refreshed: dict[str, MemoryItem] = {}
         results = [perform(partial(self._read, op, refreshed)) for op in ops]
         self._refresh(refreshed.values())
@@ -412,10 +413,11 @@ class _StoredItems:
         near = self._read_by(by_vectors, op, limit)
         found = _matching(near, op)
         if len(found) < needed:
+            # If too few of the most similar items match, all that match are ranked by similarity.
             is_all = len(near) < limit
-            oldest = self._first(op, needed if is_all else None)
+            most = needed if is_all else None
+            oldest = self._first(op, most)
             if not is_all:
-                # Too few of the most similar items match. So all that match are ranked by similarity.
                 keys = [item.memory_key for item, _ in oldest]
                 near = list[MemoryItem]()
                 for some in slices_of(keys, RANKED_TOGETHER):
@@ -435,7 +437,7 @@ class _StoredItems:
 
     def _first(self, op: SearchOp, needed: int | None) -> _Found:
         """Return the oldest matching items: as many as are needed, or all if *needed* is None."""
-        # Whether an item matches shows only when it is read. So more are read until enough match, or all are read.
+        # Whether an item matches is known only once it is read. So more are read until enough match, or all are read.
         limit = needed
         while True:
             items = self._read_by(self._query, op, limit)
@@ -467,7 +469,8 @@ class _StoredItems:
         filters: dict[str, Any] = {}
         if self.omits_expired:
             filters["expires_at"] = [None, {"$gt": now()}]
-        if path := category_of(prefix):
+        path = category_of(prefix)
+        if path:
             filters["category"] = {"$under": path}
         return filters
 
@@ -561,27 +564,28 @@ def _check(op: Op) -> None:
 
 
 def _check_labels(namespace: object) -> None:
-    labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
-    if not all(isinstance(label, str) and _LABEL.fullmatch(label) for label in labels):
+    is_listed = isinstance(namespace, tuple | list)
+    labels = cast("Sequence[object]", namespace)
+    if not is_listed or not all(isinstance(one, str) and _LABEL.fullmatch(one) for one in labels):
         raise InvalidStoreNamespaceError(
-            f"a namespace is a tuple of strings that are not empty and have no period or NUL; not {namespace!r:.80}"
+            f"a namespace is a tuple of non-empty strings without periods and NUL bytes, not {namespace!r:.80}"
         )
 
 
 def _check_length(namespace: Sequence[str]) -> None:
-    """Refuse a namespace that no category has room for. An item of one, from an earlier version, is read and deleted."""
+    """Refuse a namespace that is too long for a category. Items stored under one by an earlier version can be read."""
     length = len(category_of(namespace))
     if length > MAX_NAME:
         raise InvalidStoreNamespaceError(
-            f"a namespace has at most {MAX_NAME} characters, and each that is no letter, digit or underscore counts "
-            f"as up to nine; {namespace!r:.80} has {length}"
+            f"a namespace has at most {MAX_NAME} characters, and each that is not a letter, a digit or an underscore "
+            f"counts as up to nine; {namespace!r:.80} has {length}"
         )
 
 
 def _check_item_key(key: object) -> None:
     if not is_storable(str(key)):
         raise InvalidArgumentError(
-            f"an item's key must not contain NUL bytes or lone surrogates; not {key!r:.80}"
+            f"an item's key must not contain NUL bytes or lone surrogates: {key!r:.80}"
         )
 
 
@@ -609,13 +613,13 @@ def _escaped(label: str) -> str:
 
 
 def _hint(wanted: Mapping[str, Any]) -> Filters:
-    """Return a filter for SQL that every value matching *wanted* passes: on a text in its JSON, or on its fields."""
+    """Return a filter for SQL that every value matching *wanted* passes: for a text in its JSON, or for its fields."""
     for name, value in wanted.items():
         if _has_one_json_form(value):
             # The last part of a name with dots may be the name of a nested field.
             _, _, field_name = name.rpartition(".")
             text = json.dumps({field_name: value}, ensure_ascii=False)
-            # Without the braces, and without the first quotation mark, before which a longer name may go on.
+            # Without the braces, and without the first quotation mark: a longer name may end with this one.
             return {"content": {"$contains": text[2:-1]}}
     conditions = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
     if conditions:
@@ -627,7 +631,7 @@ def _has_one_json_form(value: Any) -> bool:  # noqa: ANN401 - whatever JSON hold
     """Return whether the JSON of every equal value begins with the JSON of this one."""
     if isinstance(value, str):
         return is_storable(value)
-    # 1 equals True, whose JSON is `true`. 2 equals 2.0, whose JSON begins with `2`.
+    # 1 equals True, whose JSON is `true`; 2 equals 2.0, whose JSON begins with `2`.
     return type(value) is int and abs(value) < _EXACT and value not in (0, 1)
 
 
@@ -660,11 +664,12 @@ def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
     """Return the memories whose items are in or below the namespace and match the filter."""
     prefix = tuple(op.namespace_prefix)
     wanted = op.filter or {}
-    return [
-        (item, facts)
-        for item, facts in _readable(items)
-        if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], wanted)
-    ]
+    found = _Found()
+    for item, facts in _readable(items):
+        beginning = facts["namespace"][: len(prefix)]
+        if beginning == prefix and _matches(facts["value"], wanted):
+            found.append((item, facts))
+    return found
 
 
 def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:

@@ -59,7 +59,7 @@ class VerbTool(BaseTool):
 
     @property
     def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict
-        """Return the same schema of the arguments as with every framework, not LangChain's with titles and defaults."""
+        """Return the schema of the arguments that every framework gets, not LangChain's with titles and defaults."""
         schema = self._verb.args.model_json_schema()
         offer_tiers(self.name, schema["properties"], self.open_tiers)
         return schema
@@ -69,7 +69,7 @@ class VerbTool(BaseTool):
         tool_input: str | JsonObject,
         tool_call_id: str | None,  # noqa: ARG002 - LangChain's signature
     ) -> tuple[tuple[Any, ...], JsonObject]:
-        """Pass all arguments to the verb, since LangChain silently drops unknown ones. A text is the first argument."""
+        """Pass all arguments to the verb, since LangChain silently drops unknown ones. A text is its first argument."""
         if isinstance(tool_input, str):
             tool_input = {next(iter(self._verb.args.model_fields), "input"): tool_input}
         return (), tool_input.copy()

@@ -36,8 +36,9 @@ def user_of_run(user_id: RunUser) -> UserId:
     if callable(user_id):
         found = user_id(runtime)
     else:
-        signed_in = get_config().get("configurable", {}).get(SIGNED_IN)
-        found = setting_of_run("user_id") if signed_in is None else signed_in
+        found = get_config().get("configurable", {}).get(SIGNED_IN)
+        if found is None:
+            found = setting_of_run("user_id")
     if found is None:
         raise InvalidScopeError(
             'whose memories? Set user_id= here, or in the run\'s context or config["configurable"]'
@@ -48,13 +49,13 @@ def user_of_run(user_id: RunUser) -> UserId:
 def setting_of_run(name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
     """Return a setting of the current run, from its context, else from its configuration."""
     value = named(getattr(get_runtime(), "context", None), name)
-    return get_config().get("configurable", {}).get(name) if value is None else value
+    if value is None:
+        return get_config().get("configurable", {}).get(name)
+    return value
 
 
 def named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models
     """Return the value under *name* in a mapping or an object; None if there is none."""
-    return (
-        cast("Mapping[str, Any]", place).get(name)
-        if isinstance(place, Mapping)
-        else getattr(place, name, None)
-    )
+    if isinstance(place, Mapping):
+        return cast("Mapping[str, Any]", place).get(name)
+    return getattr(place, name, None)

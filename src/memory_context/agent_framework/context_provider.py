@@ -56,6 +56,8 @@ APPROVAL = "function_approval_response"
 OWNER = "memory_context_owner"
 # The UUID version of the ids that the framework gives to sessions without one.
 RANDOM = 4
+# What the framework calls an agent without a name.
+UNNAMED = "UnnamedAgent"
 
 
 class MemoryContextProvider(HostOfConversations, ContextProvider):
@@ -157,12 +159,12 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         Raises:
             StateOwnerError: The session belongs to another user.
         """
-        name = agent.name or "UnnamedAgent"
+        name = agent.name or UNNAMED
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
         kept: JsonObject = {**state.get(name, {})}
 
         def begin() -> None:
-            """Record whose session it is, and what is decided from now on."""
+            """Record whose session it is, and let it keep what is decided from now on."""
             ConversationFacts(_owner_of(session, state)).check_owner(owner.scope.user_id)
             session.state[OWNER] = owner.scope.user_id
             state[name] = kept
@@ -205,19 +207,18 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
         # A middleware may have answered in the model's place.
         session.state.setdefault(OWNER, owner.scope.user_id)
-        kept: JsonObject = state.get(agent.name or "UnnamedAgent", {})
+        kept: JsonObject = state.get(agent.name or UNNAMED, {})
         is_waiting = context.response is not None and bool(context.response.user_input_requests)
         if not self._hosted.has_notes or is_waiting:
             return
-        await off_loop(
-            self._hosted.end_run, self._hosted.notes(owner, AgentRun.of(kept.get("run")))
-        )
+        notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
+        await off_loop(self._hosted.end_run, notes)
         kept["run"] = None
 
     def end_task(self, task: str, *, user_id: UserId) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
-        With ``NotesPolicy(ends_task=False)``, this is the only way in which they are deleted.
+        With ``NotesPolicy(ends_task=False)``, nothing else deletes them.
 
         Raises:
             InvalidScopeError: The user is missing or invalid.
@@ -235,9 +236,9 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         """Return the open run if a person's approvals continue it, else a new one; delete the notes of an abandoned run."""
         open_run = AgentRun.of(kept.get("run"))
         if open_run.run_id is not None:
-            contents = [content for one in context.input_messages for content in one.contents]
-            if any(content.type == APPROVAL for content in contents):
-                return open_run
+            for message in context.input_messages:
+                if any(content.type == APPROVAL for content in message.contents):
+                    return open_run
             self._hosted.end_run(self._hosted.notes(owner, open_run))
         return self._hosted.new_run(session.state.get("task"), session.state.get("project"))
 
@@ -298,5 +299,7 @@ def _service_keeps_history(
         return True
     options = {**getattr(agent, "default_options", {}), **context.options}
     keeps = options.get("store")
-    client = getattr(agent, "client", None)
-    return bool(getattr(client, "STORES_BY_DEFAULT", False) if keeps is None else keeps)
+    if keeps is None:
+        client = getattr(agent, "client", None)
+        keeps = getattr(client, "STORES_BY_DEFAULT", False)
+    return bool(keeps)

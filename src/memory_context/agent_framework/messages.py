@@ -16,6 +16,7 @@ from agent_framework import Message as FrameworkMessage
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 from memory_context.model.json_object import JsonObject
+from memory_context.text.json_documents import to_json
 
 RESULT = "function_result"
 # Marks a text as the error message of a tool that has failed.
@@ -28,16 +29,14 @@ def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
     seen = Counter[str]()
     held = list[list[Message]]()
     for message in messages:
-        parts = list[Message]()
-        for part in _neutral_of(message, tools):
+        parts = _neutral_of(message, tools)
+        for index, part in enumerate(parts):
             tools |= {call.id: call.name for call in part.calls}
             seen[part.id] += 1
             number = seen[part.id]
-            # An id is made of the words of a message, which may be said again.
+            # An id may be made of the words of a message, which may be said again.
             if number > 1:
-                parts.append(replace(part, id=f"{part.id}:{number}"))
-            else:
-                parts.append(part)
+                parts[index] = replace(part, id=f"{part.id}:{number}")
         held.append(parts)
     return held
 
@@ -79,7 +78,7 @@ def copied(message: FrameworkMessage) -> FrameworkMessage:
 
 
 def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
-    """Change *message* so that it has the texts and arguments of *parts*, and their id unless it holds tool results."""
+    """Give *message* the texts and arguments of *parts*, and their id unless it holds tool results."""
     results = iter(parts)
     first = parts[0]
     contents = list[Content]()
@@ -160,7 +159,7 @@ def _items(result: Content) -> list[Content]:
 def _call(content: Content) -> FunctionCall:
     arguments = content.arguments
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments or {}, ensure_ascii=False, default=str)
+        arguments = to_json(arguments or {})
     return FunctionCall(content.call_id or "", content.name or "", arguments)
 
 

@@ -97,7 +97,7 @@ class RunningAgent:
     async def prepare(self, messages: list[FrameworkMessage]) -> None:
         """Change *messages*, which are copies, into the prompt, in place."""
         for message in messages:
-            # The framework adds the author's name only after the model has seen the message without it.
+            # The framework adds the author's name after the model has seen the message without it.
             if message.role == "assistant" and message.author_name == self.name:
                 message.author_name = None
         parts = held_by(messages)
@@ -255,20 +255,20 @@ class FoldingMiddleware(FunctionMiddleware):
             with call.running():
                 await call_next()
         except (MiddlewareException, UserInputRequiredException):
-            raise  # not a failure of the tool, but what the framework or another middleware wants to happen
+            raise  # the framework or another middleware wants it; the tool has not failed
         except Exception as error:
             text = with_references_again(str(error), arguments, filled)
             text = run.conversation.settings.fold.redacted(text)
             if text == str(error):
                 raise
-            # The framework may tell the model, by `include_detailed_errors`, and the session keeps that.
+            # With `include_detailed_errors`, the framework quotes it to the model, and the session keeps that.
             raise ToolExecutionException(text) from None
         if isinstance(context.result, Content):
             return
         items = joined_texts(tool.parse_result(context.result))
         result = _neutral(context, items)
         taken = await run.fold_result(result, call.told_in(result.text) or None)
-        # Redacted, if not folded; most results stay as the tool returned them.
+        # It is folded, or at least redacted; most results stay as the tool returned them.
         if taken.texts != result.texts:
             context.result = with_texts(items, taken.texts)
 

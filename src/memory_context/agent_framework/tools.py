@@ -26,7 +26,7 @@ from memory_context.tools.tools_of_an_agent import verbs_on
 
 
 class ArgumentsAsWritten(BaseModel, extra="allow"):
-    """Any arguments: the framework's own check would refuse what verbs understand, without telling the model why."""
+    """Any arguments: the framework's own check would refuse some that verbs understand, and not tell the model why."""
 
 
 class VerbFunctionTool(FunctionTool):

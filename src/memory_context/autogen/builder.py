@@ -21,7 +21,7 @@ def build_model_context(
     Args:
         user_id: The signed-in user.
         data_layer: Chainlit's `SQLAlchemyDataLayer`, or another object with an `engine`; an asynchronous or synchronous
-            engine; a URL, also one for asyncpg or aiosqlite; or a store. Of an asynchronous engine only the URL is
+            engine; a URL, including one for asyncpg or aiosqlite; or a store. Only the URL of an asynchronous engine is
             used: the context opens a synchronous engine of its own. None: see `MemoryContext`.
         thread_id: The front end's conversation.
         settings: All other settings of `MemoryContext`.

@@ -29,12 +29,17 @@ def caller(user_id: str) -> MemoryContext | None:
     """Return the context of the agent that makes the current tool call; None if it belongs to another user."""
     reference = _caller.get()
     context = reference() if reference else None
-    return context if context is not None and context.user_id == user_id else None
+    if context and context.user_id == user_id:
+        return context
+    return None
 
 
 @contextmanager
 def reporting() -> Generator[list[str]]:
-    """Collect the keys that memory tools report inside the block: of memories that answers are about, not only quote."""
+    """Collect the keys that memory tools report inside the block: of the memories that an answer is about.
+
+    Memories that an answer only quotes are not reported.
+    """
     keys = list[str]()
     token = _reported.set(keys)
     try:

@@ -12,9 +12,9 @@ from memory_context.sentences_models_read import CANCELLED
 def with_answers(
     messages: Sequence[Message], finished: Mapping[str, Message], new_id: Callable[[], str]
 ) -> list[Message]:
-    """Return *messages* with an answer after each unanswered call, except those of the last message with calls.
+    """Return *messages* with an answer to each unanswered call, unless only results of tools follow it.
 
-    The tools may still be working on these, when the messages are only looked at.
+    Then its run may not have been cancelled: its tool may still be running.
 
     Args:
         messages: The conversation.
@@ -44,7 +44,7 @@ def with_answers(
 
 
 def is_late(result: Message, messages: Sequence[Message], finished: Mapping[str, Message]) -> bool:
-    """Return whether *result* comes too late: its run was cancelled, and `with_answers` has answered its call."""
+    """Return whether *result* is too late: its run was cancelled, and `with_answers` has answered its call."""
     for message in reversed(messages):
         if any(call.id == result.answers for call in message.calls):
             return False

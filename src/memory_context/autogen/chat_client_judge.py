@@ -25,7 +25,7 @@ def check_client(model_client: object) -> None:
     """Check the client that a judge or a summarizer was given.
 
     Raises:
-        InvalidArgumentError: It is not a `ChatCompletionClient`.
+        InvalidArgumentError: *model_client* is not a `ChatCompletionClient`.
     """
     if not isinstance(model_client, ChatCompletionClient):
         raise InvalidArgumentError(
@@ -58,14 +58,14 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
 
     The model is asked only if keyword matching is unsure. The prompt is bounded: the message and the last turns (at most
     4,000 characters of each), one line for each of at most 30 references, and the best lines of ten. The answer is
-    requested as structured output, as JSON or as text, depending on the model's `model_info`; at temperature 0 and with
-    at most 400 tokens, if the client supports these settings.
+    requested as structured output, as JSON or as text, depending on the model's `model_info`. If the client supports
+    these settings, the temperature is 0, and the answer has at most 400 tokens.
 
     Args:
         model_client: A lightweight model.
 
     Raises:
-        InvalidArgumentError: It is not a `ChatCompletionClient`.
+        InvalidArgumentError: *model_client* is not a `ChatCompletionClient`.
     """
 
     component_type = "judge"
@@ -93,7 +93,7 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         return str(content), tokens
 
     async def _answered(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
-        """Return the answer, and the tokens of the call, which are counted here if the client does not report them."""
+        """Return the answer and the tokens of the call. If the client does not report the tokens, count them."""
         result = await asked(self.model_client, system, prompt, **options)
         tokens = result.usage.prompt_tokens + result.usage.completion_tokens
         if not tokens:

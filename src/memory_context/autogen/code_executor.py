@@ -21,7 +21,7 @@ TOOL = "code"
 
 
 class MemoryCodeExecutor(CodeExecutor):
-    """Runs code with another executor, after writing the memories that the code names into its working directory.
+    """Runs code with another executor, after writing the memories that the code names to files in its working directory.
 
     ``open("[MemoryRef: orders_3f9a]")`` reads ``orders_3f9a.txt``. Only trusted references are written (see
     `MemoryContext.trusted_keys`), and secrets only if the policy's `secrets_for` names the tool ``code``. The files are
@@ -60,7 +60,7 @@ class MemoryCodeExecutor(CodeExecutor):
     async def execute_code_blocks(
         self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
     ) -> CodeResult:
-        """Write the memories that the blocks name as files, then run the blocks; see `CodeExecutor`."""
+        """Write the memories that the blocks name to files, then run the blocks; see `CodeExecutor`."""
         try:
             codes = await off_loop(
                 with_files,
@@ -73,9 +73,8 @@ class MemoryCodeExecutor(CodeExecutor):
             )
         except NotPassedError as refused:
             return CodeResult(1, prompts.NOT_CALLED.format(tool=TOOL, reason=refused))
-        blocks = [
-            CodeBlock(code, block.language) for code, block in zip(codes, code_blocks, strict=True)
-        ]
+        pairs = zip(codes, code_blocks, strict=True)
+        blocks = [CodeBlock(code, block.language) for code, block in pairs]
         return await self._executor.execute_code_blocks(blocks, cancellation_token)
 
     async def start(self) -> None:

@@ -75,7 +75,6 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.displayed import Displayed
-from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.scope import check_no_url
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop
@@ -187,7 +186,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._closed_with_this = list[Callable[[], object]]()
         self._in_run = False
         self._notes = self._notes_between_runs()
-        # A view as that of the notes, whose places change from run to run.
+        # A view like that of the notes. Its places change from run to run.
         self._view = copy(self._notes.manager)
         self._manager = self._view if self._has_notes else self._owner
         self._conversation = replace(
@@ -210,7 +209,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return str(self._manager.thread_id)
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add a copy of `message` with its large texts folded. A call that is cancelled still completes, before the next."""
+        """Add a copy of `message` with its large texts folded. A cancelled call still completes, before the next begins."""
         if not isinstance(message, MESSAGE_KINDS):
             raise InvalidArgumentError(
                 f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
@@ -324,11 +323,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             raise InvalidArgumentError("this context is in a run already")
         if ends_task is None:
             ends_task = self.notes_policy.ends_task
+        if project is None:
+            project = self.notes_policy.project
         notes = ScopedMemory(
             self._owner,
             run_id=run_id or str(uuid4()),
             task_id=task,
-            project_id=self.notes_policy.project if project is None else project,
+            project_id=project,
             policies=self.notes_policy.tiers,
         )
         self._in_run = True
@@ -370,7 +371,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         await off_loop(self._hosted.end_run, ended, ["run"])
 
     async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
-        """Delete the notes that end with the run. If the store fails, they stay in it, but nobody sees them."""
+        """Delete the notes that end with the run. If the store fails, they stay there, but nobody sees them."""
         async with self._lock.held():
             self._in_run = False
             self._open(self._notes_between_runs())
@@ -381,8 +382,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def stats(self, *, kept: bool = False) -> ContextStats:
         """Return the figures of what this context has done so far.
 
-        With *kept*, they include the conversation's model calls that are recorded in the store, those of earlier
-        processes, too.
+        With *kept*, they have the totals of the conversation's model calls that are recorded in the store, including
+        those of earlier processes.
         """
         stats = self._conversation.fail_open.stats
         return stats_of_thread(stats, self._owner) if kept else stats.snapshot()
@@ -391,14 +392,17 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def manager(self) -> MemoryManager:
         """Return a synchronous manager of the same memories.
 
-        If the context has notes, the manager sees of runs, plans, tasks and so on only those that are open. The agent
-        itself, by its tools and by recall, never sees others.
+        If the context has notes, the manager sees only the runs, plans, tasks and so on that are open. The agent itself
+        never sees others, neither through its tools nor by recall.
         """
         return self._manager
 
     @property
     def notes(self) -> ScopedMemory:
-        """Return the agent's open notes, for synchronous use: of run and session; in `run` also of task and project."""
+        """Return the agent's open notes, for synchronous use: those of the run and the session.
+
+        In `run`, the notes of its task and project are open, too.
+        """
         return self._notes
 
     @property
@@ -420,8 +424,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def trust(self, *keys: str) -> None:
         """Allow these keys to be passed to tools, as if a person had typed their references."""
         facts = self._history.facts
-        trusted = tuple(dict.fromkeys((*facts.trusted, *keys)))[-KEPT_REFERENCES:]
-        self._history.facts = replace(facts, trusted=trusted)
+        trusted = trusted_keys((), (*facts.trusted, *keys))
+        self._history.facts = replace(facts, trusted=tuple(trusted))
 
     def shown_messages(self) -> list[LLMMessage]:
         """Return the current messages without recalling or folding anything; `get_messages` returns those for a model."""
@@ -461,15 +465,16 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def tools(self) -> list[BaseTool[Any, Any]]:
         """Return `retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
-        With `FoldPolicy(queries=True)` also `query_memory`; with a `model_client` `ask_memory`; with notes `save_memory`,
-        `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
+        There is also `query_memory` with `FoldPolicy(queries=True)`; `ask_memory` with a `model_client`; and with notes
+        `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
-        fold = self._conversation.settings.fold
+        settings = self._hosted.settings
+        fold = settings.fold
         max_tokens = fold.threshold
         tools = memory_tools(
             self._view, max_tokens=max_tokens, page_tokens=fold.page_budget, queries=fold.queries
         )
-        if self._conversation.settings.light_model is not None:
+        if settings.light_model is not None:
             tools.append(AskMemoryTool(self._hosted.reader(self._view), max_tokens=max_tokens))
         if self._has_notes:
             tools += note_tools(lambda: self._notes, max_tokens=max_tokens)
@@ -498,16 +503,18 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         for workbench in self._workbenches:
             workbench.note_end()
         loop = asyncio.get_running_loop()
-        if running_here := {work for work in self._running if work.get_loop() is loop}:
+        running_here = {work for work in self._running if work.get_loop() is loop}
+        if running_here:
             await asyncio.wait(running_here)
         await off_loop(self._owner.close)
         for close in self._closed_with_this:
             await off_loop(close)
 
     def _drawn_as(self) -> Transcript:
-        """Return the conversation for display in a notebook, including messages not folded yet; reads no store."""
-        waiting = [part for message in self._history.waiting for part in neutral_of(message, "")]
-        messages = [*self._history.messages, *waiting]
+        """Return the conversation for display in a notebook, including messages not folded yet, without reading the store."""
+        messages = [*self._history.messages]
+        for message in self._history.waiting:
+            messages += neutral_of(message, "")
         return Transcript(
             "MemoryContext",
             (("user", self.user_id), ("thread", self.thread_id)),
@@ -517,12 +524,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )
 
     def _to_config(self) -> MemoryContextConfig:
+        notes = dumped_notes(self.notes_policy) if self._has_notes else False
         return MemoryContextConfig(
             **self._manager.connection(),
             thread_id=self._given_thread,
             fold=dumped_fold(self.fold_policy),
             recall=dumped_recall(self.recall_policy),
-            notes=dumped_notes(self.notes_policy) if self._has_notes else False,
+            notes=notes,
             max_tokens=self.max_tokens,
             initial_messages=self._initial_messages,
         )
@@ -532,11 +540,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         # A context does not close a store that it was given, so `aclose` is told to close this one. A URL would not do,
         # since only `as_store` takes the name of the variable with the password.
         store = as_store(config.store, config.password_variable)
-        audit: SQLAuditTrail | bool = (
-            SQLAuditTrail(config.audit, password_variable=config.password_variable)
-            if isinstance(config.audit, str)
-            else config.audit
-        )
+        audit: SQLAuditTrail | str | bool = config.audit
+        if isinstance(audit, str):
+            audit = SQLAuditTrail(audit, password_variable=config.password_variable)
         context = cls(
             config.user_id,
             store=store,
@@ -555,11 +561,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return context
 
     async def _completing(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run *work* while the conversation is locked, and return its result; complete it even if the caller is cancelled."""
+        """Run *work* with the conversation locked, and return its result. It completes even if the caller is cancelled."""
 
         async def locked() -> T:
             async with self._lock.held():
-                # The coroutine is created only here: if the loop ended before, it would never be awaited.
+                # The coroutine is created only here: if the loop ended earlier, it would never be awaited.
                 return await work()
 
         task = asyncio.ensure_future(locked())
@@ -587,7 +593,7 @@ def _checked_messages(given: object) -> list[LLMMessage]:
 
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` to its end, even if the caller is cancelled in the meantime; that error is raised afterwards."""
+    """Run `work` to its end, even if the caller is cancelled in the meantime; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled = None
     while not task.done():

@@ -32,23 +32,26 @@ _LIMITS = {"judge_limits": JudgeLimits, "ask_limits": AskLimits}
 
 
 def _settings_of(policy: Any, *left_out: str, **dumped: Any) -> Settings:  # noqa: ANN401 - a dataclass, and what JSON can hold
-    """Return all settings of *policy* but those *left_out*; those in *dumped* replace ones that JSON cannot hold."""
+    """Return all settings of *policy* except those *left_out*; *dumped* replaces the values that JSON cannot hold."""
     names = [setting.name for setting in fields(policy) if setting.name not in left_out]
     return {name: getattr(policy, name) for name in names} | dumped
 
 
 def _loaded(make: Callable[..., Policy], settings: Any) -> Policy:  # noqa: ANN401 - whatever a configuration holds
-    """Return what *make*, a dataclass, makes of these settings, as they were dumped.
+    """Return an instance of the dataclass *make* with these settings, as they were dumped.
 
     Raises:
-        InvalidArgumentError: They are no mapping, or one of them is not known here.
+        InvalidArgumentError: They are not a mapping, or one of them is not a setting of *make*.
     """
     kind = cast("type[Any]", make)
     if not isinstance(settings, Mapping):
         found = type(settings).__name__
-        raise InvalidArgumentError(f"the settings of a {kind.__name__} are a mapping, not {found}")
+        raise InvalidArgumentError(
+            f"the settings of a {kind.__name__} must be a mapping, not {found}"
+        )
     named = cast("Mapping[str, Any]", settings)
-    if unknown := named.keys() - {setting.name for setting in fields(kind)}:
+    unknown = named.keys() - {setting.name for setting in fields(kind)}
+    if unknown:
         raise InvalidArgumentError(
             f"a {kind.__name__} has no setting {min(unknown)!r} here: a newer version may have dumped it"
         )
@@ -69,7 +72,7 @@ class ConnectionConfig(BaseModel):
 
 
 class MemoryContextConfig(ConnectionConfig):
-    """The settings of a `MemoryContext`. Only initial messages are part of it; the others belong to the state."""
+    """The settings of a `MemoryContext`. Of its messages, only the initial ones are settings; all are part of the state."""
 
     thread_id: str | None = None
     fold: Settings
@@ -121,7 +124,7 @@ def dumped_fold(policy: FoldPolicy) -> Settings:
         raise NotSerializableError(
             f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
         )
-    # Any mapping will do for a policy; JSON has dicts only.
+    # A policy takes any mapping; JSON has only dicts.
     thresholds = {
         name: dict(getattr(policy, name)) for name in ("source_thresholds", "tool_thresholds")
     }

@@ -35,7 +35,7 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         tokens: The tokens of all calls so far, as reported by the client.
 
     Raises:
-        InvalidArgumentError: It is not a `ChatCompletionClient`.
+        InvalidArgumentError: *model_client* is not a `ChatCompletionClient`.
     """
 
     component_type = "summarizer"
@@ -49,7 +49,10 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         self.tokens = 0
 
     def summarize(self, text: str, description: str) -> str | None:
-        """Return the model's line; None if it gave no text. Must not be called in the thread of a running event loop."""
+        """Return the model's line; None if its answer is not a text.
+
+        Must not be called in the thread of a running event loop.
+        """
         return result_of(self._asked(text, description))
 
     async def _asked(self, text: str, description: str) -> str | None:

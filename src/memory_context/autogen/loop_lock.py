@@ -37,7 +37,7 @@ class LoopLock:
                     self._holder = None
 
     def _try_take(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Take the lock for *loop* unless another loop holds it; a closed loop no longer does. Return whether it is held."""
+        """Take the lock for *loop* unless another loop that is not closed holds it. Return whether *loop* holds it."""
         with self._taking:
             if self._holder in (None, loop) or self._holder.is_closed():
                 self._holder = loop

@@ -82,7 +82,7 @@ class FilesToolConfig(BaseModel):
 
 
 class NoteToolConfig(MemoryToolConfig):
-    """The settings to load a tool on the same notes. Run, task and project are those of the agent that calls the tool."""
+    """The settings to load a tool on the same notes. Its run, task and project are those of the calling agent."""
 
     session_id: str | None = None
     policies: list[Settings] = Field(default_factory=list[Settings])
@@ -111,12 +111,12 @@ class _VerbTool(BaseTool[Any, Any]):
 
     @property
     def schema(self) -> ToolSchema:
-        """Return a strict schema: a model must give every argument, and gives "" or 0 for an argument it does not need.
+        """Return a strict schema: a model must give every argument, with "" or 0 for one that it does not need.
 
         Clients that parse answers by a schema (``output_content_type=``) reject tools that are not strict.
         """
-        schema = super().schema
-        arguments = schema["parameters"]["properties"] if "parameters" in schema else {}
+        schema = cast("dict[str, Any]", super().schema)
+        arguments: dict[str, Any] = schema["parameters"]["properties"]
         for argument in arguments.values():
             for keyword in _NOT_STRICT & argument.keys():
                 del argument[keyword]
@@ -140,7 +140,7 @@ class _VerbTool(BaseTool[Any, Any]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:  # noqa: ANN401 - AutoGen's signature
-        """See `BaseTool.run_json`. For invalid arguments, the error tells the model which ones would be valid."""
+        """See `BaseTool.run_json`. For invalid arguments, the error tells the model which one is wrong, and why."""
         try:
             return await super().run_json(args, cancellation_token, call_id)
         except ValidationError as error:
@@ -160,7 +160,7 @@ class _VerbTool(BaseTool[Any, Any]):
 class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
     """A tool on one user's memories.
 
-    A loaded tool that was limited to some places uses what the context of the calling agent sees, if there is one.
+    A loaded tool that was limited to some places uses what the calling agent's context sees, if there is such a context.
     """
 
     component_config_schema = MemoryToolConfig
@@ -179,11 +179,10 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         return self._manager
 
     def _to_config(self) -> MemoryToolConfig:
-        places = self._manager.scope.places
+        offered = self._manager.offered.places
+        places = None if offered is None else sorted(offered)
         return MemoryToolConfig(
-            **self._manager.connection(),
-            max_tokens=self._max_tokens,
-            places=None if places is None else sorted(places & self._manager.offered.places),  # type: ignore[operator] # set with it
+            **self._manager.connection(), max_tokens=self._max_tokens, places=places
         )
 
     @classmethod

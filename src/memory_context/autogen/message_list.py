@@ -29,7 +29,7 @@ class MessageList(HeldConversation):
         waiting: Messages from the constructor, or from a state of another context class, that are not folded yet.
         finished: By call id, the results of the newest calls so far. AutoGen adds all results of a turn in one message;
             if the run is cancelled before, only these are known.
-        left: The results that the newest of the runs that ended with results has left. No model has read them.
+        left: The results at the end of the newest run that ended with results. No model has read them.
     """
 
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
@@ -41,7 +41,7 @@ class MessageList(HeldConversation):
     async def add(self, message: LLMMessage) -> None:
         """Append *message* with its large texts folded."""
         await self.settle()
-        # Looked at now: the next prompt answers what a cancelled run has left open.
+        # Looked at now, since the next prompt answers the calls that a cancelled run has left open.
         if isinstance(message, UserMessage):
             self.left = self._unread_results() or self.left
         await self._take_in(message)
@@ -53,7 +53,7 @@ class MessageList(HeldConversation):
             is_result = isinstance(first, FunctionExecutionResultMessage)
             if self.messages or not is_result:
                 await self._take_in(first)
-            # Only now: if it is cancelled on the way, the message still waits.
+            # Only now: if this is cancelled earlier, the message still waits.
             del self.waiting[0]
 
     async def prompt(self) -> list[LLMMessage]:
@@ -62,7 +62,7 @@ class MessageList(HeldConversation):
         They begin with the messages that a model has seen before, unchanged except by compactions and late folds.
         """
         await self.settle()
-        # Providers reject an unanswered call, such as a cancelled run leaves.
+        # Providers reject an unanswered call, such as one that a cancelled run leaves.
         settled = with_answers(self.messages, self.finished, self._next_id)
         unseen = self.messages[self.seen :]
         if unseen:
@@ -124,7 +124,7 @@ class MessageList(HeldConversation):
         self.seen = facts.seen
 
     def restore(self, item: MemoryItem) -> int:
-        """Put compacted messages back in place of their reference; return how many of AutoGen's messages they make.
+        """Put compacted messages back in place of their reference, and return how many of AutoGen's messages they are.
 
         Raises:
             StateError: *item* holds no compacted messages, or this conversation has no reference to it.
@@ -158,7 +158,7 @@ class MessageList(HeldConversation):
         results = self.left
         if ended:
             results = self._unread_results() or results
-        # The result of a handoff, which is not one of the tools, may well end a run.
+        # A run may well end with the result of a handoff, which is not one of the tools.
         is_theirs = all(result.source in tools for result in results)
         return is_theirs and any(result.known.folded for result in results)
 

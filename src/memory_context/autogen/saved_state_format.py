@@ -1,4 +1,4 @@
-"""The saved state of a `MemoryContext`: its format, and the checks when one is loaded, also of AutoGen's own contexts."""
+"""The saved state of a `MemoryContext`: its format, and the checks for loading one, including those of AutoGen's contexts."""
 
 from __future__ import annotations
 
@@ -52,20 +52,17 @@ def parse_state(state: object) -> ContextState:
         StateVersionError: The state was saved by a newer version.
         StateError: *state* is not the state of a context.
     """
-    version = VERSION
     match state:
-        case {"memory_context": {"version": int(named)}}:
-            version = named
-        case _:
+        case {"memory_context": {"version": int(version)}} if version > VERSION:
+            raise StateVersionError(
+                f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
+            )
+        case {"messages": object()}:
             pass
-    if version > VERSION:
-        raise StateVersionError(
-            f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
-        )
-    if not isinstance(state, Mapping) or "messages" not in state:
-        raise StateError(
-            f"not a context's state, which would be a mapping with 'messages': {state!r:.80}"
-        )
+        case _:
+            raise StateError(
+                f"not a context's state: it must be a mapping with 'messages', not {state!r:.80}"
+            )
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:

@@ -34,6 +34,7 @@ from memory_context.model.scope import Scope, check_no_url
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
+from memory_context.text.json_documents import to_json
 
 T = TypeVar("T")
 
@@ -104,9 +105,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             password_variable=password_variable,
             audit=audit,
         )
-        self._scope = Scope(
-            self._manager.scope.user_id, tier=TIER, tier_id=DEFAULT_NAME if name is None else name
-        )
+        if name is None:
+            name = DEFAULT_NAME
+        self._scope = Scope(self._manager.scope.user_id, tier=TIER, tier_id=name)
         self._as_system_message = as_system_message
 
     @property
@@ -154,7 +155,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             check_whole("limit", limit, 1)
         asked = query.content if isinstance(query, MemoryContent) else query
         if isinstance(asked, dict):
-            asked = json.dumps(asked, ensure_ascii=False, default=str)
+            asked = to_json(asked)
         if not isinstance(asked, str):
             raise InvalidArgumentError(f"a query must be text, not {type(asked).__name__}")
         items = await _cancellable(cancellation_token, self._read, "expanded", asked.strip(), limit)
@@ -216,7 +217,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             await off_loop(self._manager.close)
 
     def _add(self, content: MemoryContent) -> None:
-        """Store *content*, an image as a PNG, with the facts that are needed to restore it as it was."""
+        """Store *content* (an image as a PNG), with the facts that are needed to restore it as it was."""
         if not isinstance(content, MemoryContent):  # pyright: ignore[reportUnnecessaryIsInstance] # callers are not checked
             raise InvalidArgumentError(f"add() takes a MemoryContent, not {type(content).__name__}")
         stored = content.content
@@ -236,14 +237,13 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         )
 
     def _read(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
-        """Return the records that match *query*, or all without one, and record *action* in the audit trail."""
-        store = self._manager.memory_store
+        """Return the records that match *query*, or all if it is empty, and record *action* in the audit trail."""
         if query:
             items = self._manager.hits(
                 self._scope, query, limit=limit or USUAL_HITS, passages=False
             )
         else:
-            items = store.query(self._scope, limit=limit)[::-1]
+            items = self._manager.memory_store.query(self._scope, limit=limit)[::-1]
         self._manager.audit(action, *(item.memory_key for item in items))
         return items
 

@@ -6,7 +6,6 @@ as an argument is replaced with the stored text before the tool runs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import groupby
@@ -45,6 +44,7 @@ from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
+from memory_context.text.json_documents import to_json
 
 if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
@@ -227,7 +227,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Load the states of the inner workbenches.
 
         Raises:
-            StateError: The state is not that of a `MemoryWorkbench`, or of one with another number of workbenches.
+            StateError: The state is not that of a `MemoryWorkbench` with as many inner workbenches.
         """
         try:
             states = MemoryWorkbenchState.model_validate(state).workbenches
@@ -237,7 +237,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             ) from error
         if len(states) != len(self._inner):
             raise StateError(
-                f"the state is of {len(states)} workbenches, but there are {len(self._inner)}"
+                f"the state has {len(states)} inner workbenches, but this workbench has {len(self._inner)}"
             )
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
@@ -287,7 +287,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             return result
         call.context.trust(*call.running.told_in(result.to_text()))
         written = call.running.written
-        arguments = json.dumps(written or {}, ensure_ascii=False, default=str)
+        arguments = to_json(written or {})
         contents = list[Any]()
         for kind, run in groupby(result.result, type):
             parts = list(run)
@@ -300,7 +300,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 shown = await call.context.fold_output(
                     quoted, tool=call.name, arguments=arguments, is_error=result.is_error
                 )
-                # Else the parts stay separate, as the tool returned them.
+                # Otherwise the parts stay separate, as the tool returned them.
                 if shown != text:
                     parts = [TextResultContent(content=shown)]
             contents += parts
@@ -321,7 +321,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             events.ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
-        """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""
+        """Return the agent's context. A loaded workbench has only a copy of it, and so looks up the calling agent's."""
         if not self._loaded:
             return self._context
         return caller(self._context.user_id) or self._context
@@ -347,7 +347,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 async def _stepped(
     stream: AsyncGenerator[Any | ToolResult, None], call: WorkbenchCall
 ) -> AsyncGenerator[Any, None]:
-    """Yield the events of *stream*; the call counts as running only while the stream works, not while its consumer does."""
+    """Yield the events of *stream*. The call counts as running while the stream works, not while its consumer does."""
     while True:
         with call.running.running():
             try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import (
     Html,
+    and_more,
     bar,
     folded,
     joined,
@@ -33,23 +34,14 @@ STATS = {
     "tokens_recalled": "their tokens",
     "asks": "questions that a light model answered",
     "tokens_asked": "tokens that these cost",
+    "tokens_noted": "tokens of notes in prompts",
     "late_folds": "late folds",
     "compactions": "compactions",
     "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
-RARE = frozenset(
-    {
-        "messages",  # 0 in a middleware, which is given all messages again with each call
-        "asked_again",
-        "asks",
-        "tokens_asked",
-        "late_folds",
-        "compactions",
-        "tokens_compacted",
-        "store_failures",
-    }
-)
+# These are drawn even if they are 0. `messages` always is in a middleware, which is given all messages with each call.
+ALWAYS = frozenset({"folds", "tokens_folded", "tokens_shown", "recalls", "tokens_recalled"})
 SAVED = "tokens that every later prompt is smaller by"
 
 
@@ -97,11 +89,11 @@ def what_happened(what: ModelCall | Decision, draw_keys: Callable[[Sequence[str]
 
 
 def stats(done: ContextStats) -> Html:
-    """Draw the counts of a context, and a bar for the share of the folded tokens that is still in the prompt."""
+    """Draw the figures of a context, and a bar for the share of the folded tokens that is still in the prompt."""
     rows = list[tuple[str, str]]()
     for name, label in STATS.items():
         value: int = getattr(done, name)
-        if value or name not in RARE:
+        if value or name in ALWAYS:
             rows.append((label, f"{value:,}"))
     for kind, count in done.redacted.items():
         rows.append((f"redacted {kind}", f"{count:,}"))
@@ -124,11 +116,7 @@ def calls(kept: Sequence[CallRecord]) -> Html:
         return soft("no calls are kept")
     columns = ("at", "conversation", "sent", "in full", "what happened")
     rows = [_call(record) for record in kept[:SHOWN]]
-    drawn = table(columns, rows, (2, 3))
-    more = len(kept) - SHOWN
-    if more > 0:
-        return joined(drawn, soft(f"⋯ {more:,} more"))
-    return drawn
+    return and_more(table(columns, rows, (2, 3)), len(kept) - SHOWN)
 
 
 def _call(record: CallRecord) -> list[str]:
@@ -147,11 +135,11 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
         return soft("no calls are kept")
     columns = ("conversation", "calls", "sent", "in full", "avoided", "")
     rows = [_totals(one) for one in kept[:SHOWN]]
-    return table(columns, rows, (1, 2, 3, 5))
+    return and_more(table(columns, rows, (1, 2, 3, 5)), len(kept) - SHOWN)
 
 
 def _totals(one: CallTotals) -> list[str]:
-    # Below 0 where what was added, such as recalled texts, has more tokens than what was left out.
+    # It would be below 0 if what was added, such as recalled texts, had more tokens than what was left out.
     share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
     return [
         one.thread_id or "",
@@ -188,7 +176,7 @@ def package(made: ContextPackage) -> Html:
             (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
             for one in made.left_out[:SHOWN]
         ]
-        drawn = table(columns, rows, (0, 3))
+        drawn = and_more(table(columns, rows, (0, 3)), len(made.left_out) - SHOWN)
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(*parts)
 

@@ -31,7 +31,7 @@ SECRET_NOTE = "a secret: its content is not shown here; .content has it"  # noqa
 
 
 def content_of(item: MemoryItem) -> Html:
-    """Draw the content of a memory, bounded in size; that of a secret is not shown."""
+    """Draw the content of a memory, bounded in size. The content of a secret is not shown."""
     if is_secret(item):
         return soft(SECRET_NOTE)
     if isinstance(item.content, bytes):
@@ -43,7 +43,7 @@ def content_of(item: MemoryItem) -> Html:
 
 
 def _bytes(data: bytes, description: str) -> Html:
-    """Draw a picture; of other bytes, and of a picture too large for a notebook's file, only the description."""
+    """Draw a picture. For other bytes, and for a picture too large for a notebook's file, draw only the description."""
     media_type = media_type_of(data)
     if media_type in PICTURES and len(data) <= LARGEST_PICTURE:
         return image(data_url(data, media_type))
@@ -63,22 +63,22 @@ def text_of(text: str, total: int) -> Html:
         has_rows = len(objects) > 1 and all(isinstance(one, dict) for one in objects)
     else:
         has_rows = are_json_lines or identify(inner).kind is Kind.TABLE
-    rows = list[Html]()
+    rows = Html("")
     if has_rows:
         with suppress(InvalidSelectionError):
-            rows.append(rows_of(table_of(inner)))
+            rows = rows_of(table_of(inner))
     if value is not NOTHING:
         tree = JsonTree().draw(value)
-        return joined(*rows, folded("as JSON", tree)) if rows else tree
+        return joined(rows, folded("as JSON", tree)) if rows else tree
     if rows:
-        return rows[0]
+        return rows
     if inner is not text:
         total = len(inner.splitlines())
     return _lines(inner, total)
 
 
 def _lines(text: str, total: int) -> Html:
-    """Draw numbered lines: of a log the notable ones, of a diff in its colours."""
+    """Draw numbered lines: only the notable ones of a log, and those of a diff in its colours."""
     beginning = text[:LOOKED_AT]
     lines = beginning.replace("\r\n", "\n").removesuffix("\n").split("\n")
     kind = identify(beginning[:PARSED_AT_MOST]).kind

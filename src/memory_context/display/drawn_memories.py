@@ -12,6 +12,7 @@ from math import fsum
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
 from memory_context.display.escaped_html import (
     Html,
+    and_more,
     folded,
     joined,
     key_name,
@@ -95,10 +96,7 @@ def memories(items: Sequence[MemoryItem]) -> Html:
         ]
     else:
         parts = [_table(shown)]
-    more = len(items) - SHOWN
-    if more > 0:
-        parts.append(soft(f"⋯ {more:,} more"))
-    return joined(*parts)
+    return and_more(joined(*parts), len(items) - SHOWN)
 
 
 def _table(items: Sequence[MemoryItem]) -> Html:
@@ -139,7 +137,8 @@ def found_by(match: Match | None) -> list[str]:
     facts = list[str]()
     if match and match.lines:
         first, last = match.lines
-        facts.append(f"lines {first}-{last}" if last > first else f"line {first}")
+        place = f"lines {first}-{last}" if last > first else f"line {first}"
+        facts.append(place)
     if match and match.why:
         facts.append(f"found by {', '.join(match.why)}")
     return facts
@@ -176,11 +175,11 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
         start = max(0, index - AROUND)
         around = words_by_line[start : index + AROUND + 1]
         words_around = set[str]().union(*around)
-        # Of lines with equal surroundings, the one that holds more itself.
+        # Of lines with equal surroundings, the one that holds more itself is worth more.
         worths.append((worth_of(words_around), worth_of(in_line)))
     most = max(worths)
     best = [index for index, worth in enumerate(worths) if worth == most]
-    # All best lines first, then their neighbours, so that a limit leaves out the farthest.
+    # The best lines come first, then their neighbours, so that the limit leaves out the farthest.
     steps = sorted(range(-AROUND, AROUND + 1), key=abs)
     wanted = dict.fromkeys(index + step for step in steps for index in best)
     existing = [index for index in wanted if 0 <= index < len(lines)]
@@ -202,7 +201,7 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
             words.append(form)
 
     def occurs(word: str) -> bool:
-        # As `marked_line` looks for it; a casefolded passage could match where that marks nothing.
+        # As `marked_line` looks for words: a casefolded passage could match where that function marks nothing.
         return re.search(re.escape(word), passage, re.IGNORECASE) is not None
 
     return [word for word in words if word.strip() and occurs(word)]

@@ -1,7 +1,7 @@
 """HTML in which every text is escaped by construction: a string that is not `Html` is text, and is escaped.
 
-The HTML loads and runs nothing: it holds no script, no link and no address. Its colours suit light and dark pages, its
-sizes follow the page's. Where the style is removed, as code hosts do, the rest still reads in order.
+The HTML loads and runs nothing: it holds no script, no link and no address. Its colours suit light and dark pages, and
+its sizes follow the page's. Where the style is removed, as code hosts do, the rest can still be read in order.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import regex
 
 BAR_WIDTH = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Control and format characters, unassigned ones, and Unicode's line separators; but not line breaks, tabs, and the
-# joiners that some scripts need.
+# Control and format characters, unassigned ones, and Unicode's line separators, except line breaks, tabs, and the joiners
+# that some scripts need.
 _UNSEEN = regex.compile(
     r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]"
 )
-# ASCII's, but for line breaks and tabs.
+# ASCII's control characters, except line breaks and tabs.
 _CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f]")
 # MathJax would take texts with dollar signs for formulas; both versions that Jupyter uses ignore these classes.
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
@@ -73,7 +73,10 @@ def escaped(text: str) -> Html:
 
 
 def sent_back(text: str) -> Html:
-    """Escape `text`, without NUL and lone surrogates, for a form's field of several lines; browsers send it back as it is."""
+    """Escape `text`, which has no NUL and no lone surrogate, for a form's field of several lines.
+
+    Browsers send it back as it is.
+    """
     written = _CONTROLS.sub(lambda found: f"&#{ord(found[0])};", html.escape(text))
     # A browser drops the first line break in the field.
     return Html(f"\n{written}")
@@ -111,6 +114,13 @@ def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
 def soft(text: str) -> Html:
     """Return a remark in paler type."""
     return tag("span", text, cls="soft")
+
+
+def and_more(drawn: Html, left_out: int) -> Html:
+    """Return the first entries of a list, *drawn*, and below them how many more there are, if any."""
+    if left_out <= 0:
+        return drawn
+    return joined(drawn, soft(f"⋯ {left_out:,} more"))
 
 
 def key_name(key: str) -> Html:
@@ -162,7 +172,7 @@ def bar(part: float) -> Html:
 
 
 def as_text(markup: Html) -> str:
-    """Return the text of markup for a terminal, with a line for each row and block."""
+    """Return the text of markup for a terminal, with each row and block on its own line."""
     lines = _END_OF_LINE.sub("\n", markup.replace("</td>", "  ").replace("</th>", "  "))
     texts = html.unescape(_TAG.sub("", lines)).split("\n")
     return "\n".join(line.rstrip() for line in texts if line.strip())

@@ -17,14 +17,14 @@ TOP = 12
 BOTTOM = 214
 # The chart is 360 units wide: more points than that could not be told apart.
 MOST_POINTS = 300
-# The page's style has this many colours, c0 to c7; further lines repeat them with dashes.
+# The number of colours in the page's style, c0 to c7. Further lines repeat them with dashes.
 COLOURS = 8
 TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A policy in a chart: its number and name in the table, and whether it is this library's."""
+    """What a line of a chart shows: its number, its name, and whether it is this library's."""
 
     number: int
     name: str
@@ -70,7 +70,7 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
     for mark, values in series:
         numbered = list(enumerate(values, 1))
         every = max(math.ceil(len(values) / MOST_POINTS), 1)
-        # The last point too, where the steps pass over it: the eye looks for the end of a line.
+        # The last point is drawn even if the steps pass over it: the eye looks for the end of a line.
         drawn = [*numbered[::every], *numbered[-1:]]
         points = " ".join(f"{x(number):.1f},{y(value):.1f}" for number, value in drawn)
         # Browsers show the title of a line when the pointer is on it.
@@ -81,7 +81,7 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
 
 
 def round_step(span: float) -> int:
-    """Return the smallest of 1, 2 and 5 times a power of ten that divides *span* into five steps or fewer."""
+    """Return the smallest step of 1, 2 or 5 times a power of ten that divides *span* into five parts or fewer."""
     power = 1
     while True:
         for factor in (1, 2, 5):

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
 from memory_context.model.json_object import elements_of, members_of
+from memory_context.text.describe.description import counted
 from memory_context.text.json_documents import to_json
 from memory_context.text.rows.rows_under_columns import TextTable
 
@@ -34,9 +35,9 @@ def rows_of(found: TextTable) -> Html:
     cells = [map(_cell, row) for row in rows]
     left_out = list[str]()
     if more_rows:
-        left_out.append(f"{more_rows:,} more rows")
+        left_out.append(counted(more_rows, "more row"))
     if more_columns:
-        left_out.append(f"{more_columns:,} more columns")
+        left_out.append(counted(more_columns, "more column"))
     drawn = table(columns, cells, numbers)
     if left_out:
         return joined(drawn, soft(f"⋯ {' and '.join(left_out)}"))
@@ -64,7 +65,7 @@ def _cell(value: object) -> str:
 
 
 class JsonTree:
-    """Draws one JSON value: up to `NODES` parts of it, and how many are left out."""
+    """Draws one JSON value: up to `NODES` parts of it, and how many more there are."""
 
     def __init__(self) -> None:
         self._nodes_left = NODES

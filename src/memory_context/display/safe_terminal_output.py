@@ -10,6 +10,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from memory_context.text.describe.description import counted
+
 LABEL_WIDTH = 8
 TAB = 4
 # Control and format characters, unassigned ones, and Unicode's line separators; but not line breaks.
@@ -17,18 +19,18 @@ _UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
 
 
 def make_console() -> Console:
-    """Return a console on standard output that prints texts as they are: without highlighting, markup and emoji."""
+    """Return a console on standard output that prints texts as they are, without highlighting, markup or emoji."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def progress_bar() -> Progress:
-    """Return a progress bar on standard error; it draws nothing where that is not a terminal, but a log."""
+    """Return a progress bar on standard error. It draws nothing if that is not a terminal but, for example, a log."""
     console = Console(stderr=True)
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> Table:
-    """Return an entry of a conversation: a label, and beside it the parts below each other; lines wrap, never cut."""
+    """Return an entry of a conversation: a label, and beside it the parts, one below the other. Lines wrap."""
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=LABEL_WIDTH, no_wrap=True, style=style)
     grid.add_column(ratio=1, overflow="fold")
@@ -38,12 +40,12 @@ def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> T
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return `text` for a terminal: control characters are replaced, long lines wrap."""
+    """Return `text` for a terminal, with control characters replaced. Long lines wrap."""
     return Text(harmless(text), style=style, overflow="fold")
 
 
 def unbroken(text: str, style: str = "") -> Text:
-    """Return `text` as `plain` does, but on one line, for a console that does not crop: a terminal wraps it by itself."""
+    """Return `text` as `plain` does, but with unbroken lines, for a console that does not crop: the terminal wraps them."""
     return Text(harmless(text), style=style, overflow="ignore", no_wrap=True)
 
 
@@ -57,14 +59,14 @@ def harmless(text: str) -> str:
 
 
 def quoted(text: str, most: int | None = None) -> Group:
-    """Return the first *most* lines of a text (without it, all), and how many more there are."""
+    """Return the first *most* lines of a text, and how many more there are; all lines if *most* is None."""
     lines = text.rstrip("\n").split("\n")
     first = "\n".join(lines[:most])
     shown = plain(first, "dim")
     if most is None or len(lines) <= most:
         return Group(shown)
-    more = f"… and {len(lines) - most:,} more lines"
-    return Group(shown, Text(more, style="dim italic"))
+    more = counted(len(lines) - most, "more line")
+    return Group(shown, Text(f"… and {more}", style="dim italic"))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -79,7 +81,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Table:
-    """Return names, each with its fact beside it; lines wrap and are never cut."""
+    """Return names, each with its fact beside it. Lines wrap."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")

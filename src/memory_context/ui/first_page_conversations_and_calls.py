@@ -39,7 +39,7 @@ def overview(visit: Visit) -> Html:
     totals = visit.memory.call_totals()
     summaries = visit.catalog.threads(visit.memory.scope, limit=100_000)
     stored = {one.thread_id: one for one in summaries}
-    # The calls of agents without a conversation are one row, under no name.
+    # The calls of agents without a conversation are in one row, without a name.
     sent_in = {total.thread_id or "": total for total in totals}
 
     def last_use(name: str) -> datetime:
@@ -90,7 +90,7 @@ def _days(visit: Visit) -> Html:
         sent[day] += call.tokens_sent
         full[day] += call.tokens_full
     newest = list(sent)[-DAYS:]
-    # One point makes no line.
+    # A line needs two points.
     if len(newest) < 2:
         return Html("")
     points = [(sent[day], full[day]) for day in newest]
@@ -189,7 +189,7 @@ def one_call(visit: Visit) -> Html:
     decisions = [one.what for one in records if isinstance(one.what, Decision)]
     if earlier:
         decisions = [one for one in decisions if one.at > earlier[0].at]
-    # Unknown if there are more records than were read.
+    # The number is unknown if there are more records than were read.
     number = ""
     if len(records) < CHARTED:
         number = f"{len(models):,}"
@@ -201,7 +201,7 @@ def one_call(visit: Visit) -> Html:
         _share(call.tokens_full, call.tokens_sent),
     )
     recorded = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
-    # It is "" if prompts were not recorded.
+    # A prompt is "" if prompts were not recorded.
     prompt = next((one.prompt for one in recorded.model_calls), "")
     messages = from_lines(prompt) if prompt else []
     known = set(referenced_keys(*_texts_of(messages)))
@@ -233,7 +233,7 @@ def _texts_of(messages: Sequence[Message]) -> list[str]:
 
 
 def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str, str]:
-    """Return the preview below each of the *known* references in a prompt, by key; of several the first."""
+    """Return the preview below each of the *known* references in a prompt, by key: the first one if there are several."""
     previews = dict[str, str]()
     for text in _texts_of(messages):
         for part in split_at_references(text, known):
@@ -245,7 +245,7 @@ def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str,
 def _texts(
     visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] | None = None
 ) -> list[Html]:
-    """Draw the texts behind keys, folded; beside each the preview that the model saw, if that is known."""
+    """Draw the texts behind keys, folded, with the preview that the model saw beside each, if that is known."""
     if not keys:
         return []
     parts = [tag("h2", title)]
@@ -282,10 +282,10 @@ def _prompt(
 
 
 def _moment_and_next(text: str) -> tuple[datetime, datetime]:
-    """Parse a moment, and return it with the next one that a database distinguishes from it.
+    """Parse a moment, and return it and the next one that a database can distinguish from it.
 
     Raises:
-        InvalidArgumentError: It is not a moment.
+        InvalidArgumentError: *text* is not a moment.
     """
     try:
         moment = datetime.fromisoformat(text)

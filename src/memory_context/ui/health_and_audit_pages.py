@@ -24,10 +24,11 @@ def health(visit: Visit) -> Html:
     catalog = visit.catalog
     megabytes = catalog.size() / 1e6
     parts.append(tag("h2", f"Stored: {megabytes:,.1f} MB, all users together"))
-    for name, totals in (
-        ("type", catalog.totals("memory_type", visit.user)),
-        ("tier", catalog.totals("tier", visit.user)),
-    ):
+    totals_by = {
+        "type": catalog.totals("memory_type", visit.user),
+        "tier": catalog.totals("tier", visit.user),
+    }
+    for name, totals in totals_by.items():
         rows = [
             [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
         ]
@@ -38,7 +39,7 @@ def health(visit: Visit) -> Html:
 def audit(visit: Visit) -> Html:
     """Draw the audit trail, the newest entries first."""
     start = visit.number("from")
-    # One more than are drawn, which tells whether there is a page after this one.
+    # One more than is drawn shows that there is a page after this one.
     entries = visit.trail(limit=start + ROWS + 1)
     found = list(islice(entries, start, None))
     head = tag("h1", "Audit trail")

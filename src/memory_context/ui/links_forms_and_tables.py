@@ -59,13 +59,13 @@ class Visit:
         return trail.entries(self.user, **wanted)
 
     def word(self, name: str) -> str:
-        """Return a field of the request without the space around it; "" if it is missing."""
+        """Return a field of the request without white space around it; "" if it is missing."""
         return self.asked.get(name, "").strip()
 
     def number(self, name: str) -> int:
         """Return a field of the request as a number, 0 or more; 0 if it is not one."""
         given = self.word(name)
-        # No list is longer, and a database refuses an offset of more than 64 bits.
+        # No list is that long, and a database refuses an offset of more than 64 bits.
         is_number = given.isascii() and given.isdigit() and len(given) < 10
         return int(given) if is_number else 0
 

@@ -53,12 +53,14 @@ def found(visit: Visit) -> Html:
     """Draw a search form with facets, and below it the hits; without words, the newest memories page by page."""
     asked = {name: visit.word(name) for name in ("q", *FACETS)}
     form = _search_form(visit, asked)
+    by_tool = None
+    if asked["tool"]:
+        by_tool = made_by(asked["tool"])
     filters = search_filters(
-        made_by(asked["tool"]) if asked["tool"] else None,
+        by_tool,
         types=asked["type"] or None,
         tier=asked["tier"] or None,
         category=asked["category"] or None,
-        tags=None,
         thread=asked["thread"] or None,
         since=_day(asked["since"]),
         until=_day(asked["until"]),
@@ -91,7 +93,7 @@ def _search_form(visit: Visit, asked: Mapping[str, str]) -> Html:
     catalog = visit.catalog
     types = list(catalog.counts("memory_type", visit.user))
     tiers = list(catalog.counts("tier", visit.user))
-    # After a search the keyboard's focus is on the results, not on the form again.
+    # After a search, the keyboard's focus must be on the results, not on the form again.
     first = {} if asked["q"] else {"autofocus": ""}
     return visit.form(
         "memories#found",
@@ -125,10 +127,10 @@ def one_memory(visit: Visit) -> Html:
     """Draw a memory: its content, forms to change it, and where it was used.
 
     Raises:
-        MemoryNotFoundError: There is none; if it was deleted, the message says when and why.
+        MemoryNotFoundError: There is no such memory. If it was deleted, the message says when and why.
     """
     item = visit.memory.get(visit.word("key"))
-    # The content of a secret is not shown, so it is not read either.
+    # The content of a secret is not shown, and so not read.
     if not is_secret(item):
         item = visit.memory.read(item.memory_key)
         if visit.word("whole") and isinstance(item.content, str):
@@ -230,7 +232,7 @@ def notes(visit: Visit) -> Html:
 
 
 def _as_seen(visit: Visit) -> MemoryItem:
-    """Return the memory that a form changes, which must still be the one on the page that the form was on.
+    """Return the memory that a form changes, which must be unchanged since the page with the form was drawn.
 
     Raises:
         MemoryNotFoundError: There is no such memory.
@@ -257,7 +259,7 @@ def edit(visit: Visit) -> str:
     ids: dict[str, Any] = {}
     if item.tier in OWNED:
         ids[f"{item.tier}_id"] = item.tier_id
-    # Browsers send the lines of a form with \r\n, whichever ends they had.
+    # Browsers end the lines of a form with \r\n, however they ended before.
     content = _LINE_END.sub("\n", visit.asked.get("content", ""))
     before = _LINE_END.sub("\n", item.text)
     if content == before:

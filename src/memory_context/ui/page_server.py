@@ -1,11 +1,11 @@
-"""The web server of the pages, on this machine only; a request without the token in its address gets nothing."""
+"""The web server of the pages, for this machine only. A request without the token in its address gets nothing."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
@@ -89,9 +89,9 @@ class Looked:
 
     Attributes:
         store: The memories of all users.
-        user: The user whose memories are shown first; without it, the one who has most.
+        user: The user whose memories are shown first; None for the one who has most.
         url: The store's URL, for the health page.
-        agent: The name that the audit trail gets for changes made here; None for no trail.
+        agent: The agent that the audit trail names for changes made here; None for no trail.
     """
 
     store: MemoryStore
@@ -135,9 +135,13 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
     """Return a page, or after a change a redirect to one."""
     name: str = request.path_params.get("page", "")
     is_change = request.method == "POST"
-    if name not in (CHANGES if is_change else VIEWS):
+    pages: Collection[str] = VIEWS
+    asked = dict(request.query_params)
+    if is_change:
+        pages = CHANGES
+        asked = dict(parse_qsl(body.decode("utf-8", "replace")))
+    if name not in pages:
         return HTMLResponse(message("There is no such page."), 404, HEADERS)
-    asked = dict(parse_qsl(body.decode("utf-8", "replace")) if is_change else request.query_params)
     base = f"/{request.path_params['token']}"
     visit = None
     try:
