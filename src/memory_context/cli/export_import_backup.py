@@ -120,7 +120,6 @@ def import_(
 
 
 def _named(problem: "Conflict | DamagedLine") -> str:
-
     return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 
 

@@ -54,12 +54,18 @@ LONGEST_LINE = 160  # characters of a hit's line
 NUMBER_WIDTH = 5
 # Columns that a listing leaves out: the content, what describes it, and what only this library uses.
 _NOT_LISTED = {
-    *("content", "content_metadata", "content_hash", "identity", "generated_key", "id", "match"),
+    "content",
+    "content_metadata",
+    "content_hash",
+    "identity",
+    "generated_key",
+    "id",
+    "match",
 }
-# A Python argument in an error message, such as `lines=`, which becomes `--lines `. An option needs a space behind it, so
-# the match includes one that is there already, and is followed by nothing or by the value.
+# A Python argument in an error message, such as `lines=`, which becomes `--lines `. If a space and a word follow, the match
+# includes that space, so that only one is left.
 _ARGUMENT = re.compile(
-    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query|offset)=(?: (?=\w)|(?=\W)|)"
+    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query|offset)=(?: (?=\w))?"
 )
 
 
@@ -238,19 +244,15 @@ def show(  # noqa: PLR0913 - one of them selects
             _print_record(item, as_json=as_json)
             return
         if is_whole and isinstance(item.content, bytes):
-            memory.read(item.memory_key)
+            memory.read(item.memory_key)  # so that it counts as read
         else:
             with _options_named():
                 page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
-        content = {
-            "memory": _record(item),
-            "part": page.part if page else "the whole",
-            "text": page.text if page else None,
-            "next_offset": page.next_offset if page else None,
-            "data": None if page else b64encode(item.data).decode(),
-        }
-        print_json(content)
+        answer = {"memory": _record(item), "part": "the whole", "text": None, "next_offset": None}
+        if page:
+            answer |= {"part": page.part, "text": page.text, "next_offset": page.next_offset}
+        print_json(answer | {"data": None if page else b64encode(item.data).decode()})
         return
     part = page.part if page else item.text
     if page and page.next_offset is not None:
@@ -263,7 +265,7 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     """Return the memory under the key.
 
     Raises:
-        MemoryNotFoundError: There is none. If exactly one key begins with *key*, the message proposes it.
+        MemoryNotFoundError: There is none. If exactly one existing key begins with *key*, the message proposes it.
     """
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
@@ -285,7 +287,8 @@ def _options_named() -> Generator[None]:
     """Make errors name the options of `show` instead of Python's arguments.
 
     Raises:
-        InvalidSelectionError: It, or a NothingMatchedError, was raised inside; its message is rewritten.
+        InvalidSelectionError: One was raised inside; its message is rewritten.
+        NothingMatchedError: One was raised inside; its message is rewritten.
     """
     try:
         yield
@@ -295,13 +298,13 @@ def _options_named() -> Generator[None]:
 
 
 def _around(text: str, words: Sequence[str], room: int) -> str:
-    """Return *text*, or the *room* characters of it around the first of *words*."""
+    """Return *text*, or if it is longer than *room* characters, as many of them around the first of *words* in it."""
     if len(text) <= room:
         return text
     folded = text.casefold()
     places = [folded.find(word.casefold()) for word in words]
     first = min((place for place in places if place >= 0), default=0)
-    # A third of the room before the word; at the end of the text, the whole room is filled.
+    # A third of the room is before the word. At the end of the text, more is, so that the room is filled.
     start = max(0, min(first - room // 3, len(text) - room))
     end = start + room
     shown = text[start:end]
@@ -339,7 +342,7 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
 
 def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
-    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
+    """Print a memory's record, but not the metadata of a secret, which may contain the command that printed it."""
     from memory_context.display.safe_terminal_output import facts
     from memory_context.model.item import is_secret
 
@@ -356,7 +359,7 @@ def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
 def _print_content(
     item: "MemoryItem", page: "Page | None", output: Path | None, *, is_whole: bool
 ) -> None:
-    """Print or write the content: as it is stored to a pipe or a file, but only harmless characters to a terminal.
+    """Print or write the content: to a pipe or a file as it is stored, to a terminal without control characters.
 
     Raises:
         InvalidArgumentError: The file cannot be written.

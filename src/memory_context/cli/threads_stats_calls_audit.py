@@ -192,11 +192,11 @@ def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
             opened_keys = ", ".join((*what.opened, *what.found)) or "nothing"
             rows.append((at, "", "", f"{what.judge} opened {opened_keys}: {what.why}"))
     if isinstance(shown[0], CallTotals):
-        names = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
-        names += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
+        columns = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
+        columns += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
     else:
-        names = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
-    return table(names, rows)
+        columns = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
+    return table(columns, rows)
 
 
 @app.command(rich_help_panel=FIND)
@@ -251,8 +251,8 @@ def audit(
             )
             for entry in shown
         ]
-        names = ("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME)
-        print_paged(table([*names, ("thread", LINE)], rows))
+        columns = [("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME), ("thread", LINE)]
+        print_paged(table(columns, rows))
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
