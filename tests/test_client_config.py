@@ -159,6 +159,9 @@ def test_links(file: Path) -> None:
     "text, said",
     [
         ("{}", "lists no servers"),
+        ('{"mcpServers": ["a"]}', "it has no object mcpServers or servers"),
+        ('{"mcpServers": {"a": {"command": "x", "args": "-y b"}}}', "a: its args are not a list"),
+        ('{"mcpServers": {"a": {"command": "x", "args": 5}}}', "a: its args are not a list"),
         ('{"mcpServers": {}}', "no server to wrap"),
         ('{"mcpServers": {"a": {"type": "sse", "url": "x"}}}', "old SSE transport"),
         ('{"mcpServers": {"a": {"type": "ws", "url": "x"}}}', "WebSocket"),
