@@ -243,10 +243,12 @@ def consolidate(
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
         )
-        missing = None
-        if not done.notes:
-            named = {"tier": tier, "tier_id": tier_id}
-            missing = missing_name(memory.memory_store, memory.scope.user_id, **named)
+        user_id = memory.scope.user_id
+        missing = (
+            None
+            if done.notes
+            else missing_name(memory.memory_store, user_id, tier=tier, tier_id=tier_id)
+        )
     if missing:
         say(missing)
     if as_json:

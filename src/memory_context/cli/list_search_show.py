@@ -157,16 +157,17 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
-        names = {"tier": tier, "thread": thread}
-        missing = None if hits else missing_name(memory.memory_store, memory.scope.user_id, **names)
+        user_id = memory.scope.user_id
+        missing = (
+            None if hits else missing_name(memory.memory_store, user_id, tier=tier, thread=thread)
+        )
     records = [{**_record(hit), "match": hit.match and asdict(hit.match)} for hit in hits]
     if as_json:
         print_json({"query": query, "memories": records})
     elif as_json_lines or as_csv:
         print_records(records, as_csv=as_csv)
     elif hits:
-        drawn = map(_hit_parts, hits)
-        print_paged(*chain.from_iterable(drawn))
+        print_paged(*chain.from_iterable(map(_hit_parts, hits)))
     else:
         say(missing or "nothing found")
     return 0 if hits else NOTHING_FOUND

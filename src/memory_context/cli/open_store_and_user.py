@@ -89,8 +89,8 @@ def opened_store(
     from memory_context.stores.store_of_a_url import database_url
 
     given = check_database(url, command)
-    if embedder and database_url(given) != given:
-        prefix = given.removesuffix(database_url(given))
+    prefix = given.removesuffix(database_url(given))
+    if embedder and prefix:
         raise InvalidArgumentError(
             f"--embedder works with a plain database only; leave out {prefix!r}"
         )

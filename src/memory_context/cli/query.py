@@ -42,8 +42,14 @@ def query(
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)
     if as_json:
-        facts = {"sources": result.sources, "key": result.key}
-        print_json({"columns": result.columns, "rows": result.rows, **facts})
+        print_json(
+            {
+                "columns": result.columns,
+                "rows": result.rows,
+                "sources": result.sources,
+                "key": result.key,
+            }
+        )
     elif as_csv:
         sys.stdout.write(f"{result.to_csv()}\n")
     elif result.rows:

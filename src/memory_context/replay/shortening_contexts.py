@@ -53,7 +53,7 @@ class Ends:
     Attributes:
         lines: How many lines of either end.
         longest: The characters that a line is cut to.
-        note: A sentence that stands below the reference.
+        note: A sentence below the reference.
     """
 
     lines: int
@@ -72,7 +72,7 @@ class Ends:
 
 
 class OffloadContext(ShorteningContext):
-    """Replaces each large output by a reference and the output's ends.
+    """Replaces each large output with a reference and the output's ends.
 
     Args:
         counter: Counts the tokens that a reference names.

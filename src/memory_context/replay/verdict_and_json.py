@@ -21,7 +21,7 @@ class Summary:
         threshold: The threshold of "reference only", which peaks are compared with.
         price: The price of tokens.
         complete: Whether the replay reached the end of the files.
-        damaged: For each damaged file its problem; the runs before the damage are counted, the rest is left out.
+        damaged: For each damaged file its problem; its runs before the damage are counted, the rest is left out.
     """
 
     results: Results
@@ -118,9 +118,10 @@ def verdict(run: ReplayedRun) -> str:
 
 
 def short(tokens: int) -> str:
-    """Return a number of tokens as people say it: 4.1 M, 320 k, 812."""
-    for unit, name in ((1_000_000, "M"), (1000, "k")):
-        if tokens >= unit:
+    """Return a number of tokens as people say it, to three digits: 1.2 B, 4.1 M, 320 k, 812."""
+    for unit, name in ((1_000_000_000, "B"), (1_000_000, "M"), (1000, "k")):
+        # From half a digit below the unit on, three digits of the smaller unit would be rounded to 1e+03.
+        if tokens >= 0.9995 * unit:
             return f"{tokens / unit:.3g} {name}"
     return str(tokens)
 
