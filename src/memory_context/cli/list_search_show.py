@@ -250,10 +250,11 @@ def show(  # noqa: PLR0913 - one of them selects
             with _options_named():
                 page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
-        answer = {"memory": _record(item), "part": "the whole", "text": None, "next_offset": None}
+        shown: dict[str, object] = {"part": "the whole", "text": None, "next_offset": None}
         if page:
-            answer |= {"part": page.part, "text": page.text, "next_offset": page.next_offset}
-        print_json(answer | {"data": None if page else b64encode(item.data).decode()})
+            shown = {"part": page.part, "text": page.text, "next_offset": page.next_offset}
+        data = None if page else b64encode(item.data).decode()
+        print_json({"memory": _record(item), **shown, "data": data})
         return
     part = page.part if page else item.text
     if page and page.next_offset is not None:

@@ -49,7 +49,7 @@ class Resources:
             StoreError: The store failed.
         """
         cursor = params.get("cursor")
-        after = None if cursor is None else _parsed(cursor)
+        after: ResourcePosition | None = None if cursor is None else _parsed(cursor)
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self.page:

@@ -97,7 +97,7 @@ def random_faults(
     Args:
         seed: The seed of the random numbers.
         kinds: The faults to choose from, all equally likely.
-        share: The share of the calls that fail, 0 to 1.
+        share: The share of the calls that meet a fault, 0 to 1.
     """
     chance = random.Random(seed)  # noqa: S311 - has to be repeatable, not secret
     choices = list(kinds)
