@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import typer
@@ -38,7 +38,7 @@ def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
 def _offered(
     ctx: typer.Context,
     incomplete: str,
-    find: Callable[[Catalog, Scope], Iterable[str]],
+    find: Callable[[Catalog, Scope], Collection[str]],
     user: str | None = None,
 ) -> list[str]:
     """Return the names that *find* returns for *user*, by default the user of the command, and that are safe to offer."""
@@ -51,7 +51,7 @@ def _offered(
     user = user or ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")
     try:
         with opened_store(url, "completion") as store:
-            names = list(find(Catalog(store), Scope(user or only_user(store))))
+            names = find(Catalog(store), Scope(user or only_user(store)))
     except MemoryContextError:
         return []
     return [name for name in names if name.startswith(incomplete) and _SAFE.fullmatch(name)]

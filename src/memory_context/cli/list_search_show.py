@@ -102,7 +102,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until)
     if evicted:
         filters["is_active"] = [True, False]
-    # Without a MemoryManager, whose import loads everything that reads and describes texts.
+    # Not with a MemoryManager, because its import loads everything that reads and describes texts.
     with opened_store(store, "list") as database:
         catalog = Catalog(database)
         scope = Scope(user or only_user(database))
@@ -174,7 +174,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 
 
 @app.command(rich_help_panel=FIND)
-def show(  # noqa: PLR0913 - one of them selects
+def show(  # noqa: PLR0913 - most select a part, with a default
     key: Annotated[
         str,
         typer.Argument(
@@ -229,7 +229,7 @@ def show(  # noqa: PLR0913 - one of them selects
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Print a memory, or a part of it. Which part, and how to get the next page, goes to standard error."""
+    """Print a memory, or a part of it. Standard error shows which part, and how to get the next page."""
     from memory_context.model.reference import key_in
 
     with _options_named():

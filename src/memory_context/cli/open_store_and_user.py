@@ -35,7 +35,7 @@ def check_given(url: str | None, command: str) -> str:
     Raises:
         InvalidArgumentError: *url* is empty, or there is neither.
     """
-    # An empty URL comes from a variable that a script forgot to set; it is no request for the default database.
+    # An empty URL is from a variable that a script forgot to set; it does not mean the default database.
     given = database_here() if url is None else url
     if given:
         return given
@@ -137,7 +137,7 @@ def login_name() -> str:
         return f"uid-{os.getuid()}"
 
 
-def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
+def loaded(name: str) -> Any:  # noqa: ANN401 - the store checks that it is an embedder
     """Import the object ``MODULE:NAME``. As with web servers, the module may be in the working directory.
 
     Raises:

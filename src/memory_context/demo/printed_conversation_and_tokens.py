@@ -95,9 +95,7 @@ class Meter:
         columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
         rows = list[Sequence[str]]()
         for number, call in enumerate(self.calls, 1):
-            unfolded = "not needed"
-            if call.unfolded:
-                unfolded = f"{call.unfolded:,}"
+            unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
             rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]

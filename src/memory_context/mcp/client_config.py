@@ -335,15 +335,13 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
-    command = tuple[str, ...]()
-    url = ""
+    command: list[object] = []
     if "command" in filled:
-        command = tuple(map(str, (filled["command"], *elements_of(filled.get("args")))))
-    else:
-        url = str(filled["url"])
+        command = [filled["command"], *elements_of(filled.get("args"))]
+    url = "" if command else str(filled["url"])
     return WrappedServer(
         name,
-        command,
+        tuple(map(str, command)),
         url,
         _texts(filled, "env"),
         _texts(filled, "headers"),
@@ -398,9 +396,7 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     """
     template = like.read_text("utf-8")
     indented = re.search(r"\n([ \t]+)\S", template)
-    indent: int | str = 2
-    if indented:
-        indent = indented[1]
+    indent = indented[1] if indented else 2
     text = json.dumps(config, indent=indent, ensure_ascii=False)
     if template.endswith("\n"):
         text += "\n"

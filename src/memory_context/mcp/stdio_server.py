@@ -63,8 +63,8 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
             # `stdio_server` writes answers until the stream for them is closed, not until *serve* returns.
             async with stdio_server(stdin, stdout) as (read, write), write:
                 await serve_to_the_last(serve, read, write)
-    # `stdio_server` has a task group, so the error comes in an exception group.
-    except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output
+    # `stdio_server` has a task group, so the error is in an exception group.
+    except* BrokenPipeError:  # the reader has gone; discard the rest of the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
 

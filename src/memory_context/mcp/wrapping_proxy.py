@@ -243,9 +243,9 @@ class Wrapper:
         name = upstream.server.name or str(member(result, "serverInfo").get("name", ""))
         name = base = _NOT_IN_NAMES.sub("_", name).strip("_") or "server"
         others = {other.name for other in self.upstreams}
-        for number in itertools.count(2):
-            if name not in others:
-                break
+        number = 1
+        while name in others:
+            number += 1
             name = f"{base}_{number}"
         upstream.name = name
         upstream.capabilities = member(result, "capabilities")
@@ -273,9 +273,7 @@ class Wrapper:
                 found += [(upstream, entry) for entry in listed]
             elif len(having) == 1:
                 raise listed
-        ours = frozenset[str]()
-        if kind == "tools":
-            ours = self._memory.names
+        ours = self._memory.names if kind == "tools" else frozenset[str]()
         times = Counter(ours)
         times.update(entry["name"] for _, entry in found)
         offers = dict[str, Offer]()
@@ -346,9 +344,7 @@ class Wrapper:
     async def _complete(self, params: Wire) -> Wire:
         """Pass a request for completions to the server that has the prompt or the resource template."""
         ref = member(params, "ref")
-        offered = None
-        if "name" in ref:
-            offered = await self._named("prompts", str(ref["name"]))
+        offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
         if not offered:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered

@@ -89,9 +89,7 @@ def parse_price(text: str) -> Price:
     full_text, slash, cached_text = text.partition("/")
     try:
         full = float(full_text)
-        cached = full
-        if slash:
-            cached = float(cached_text)
+        cached = float(cached_text) if slash else full
     except ValueError:
         full = cached = -1.0
     if full > 0 and 0 <= cached <= full < float("inf"):

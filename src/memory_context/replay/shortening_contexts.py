@@ -119,7 +119,7 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
         return list(messages)
     first = groups[:head]
     last_of_first = first[-1][0]
-    # Calls at the end would stand without their results, which are skipped.
+    # Calls at the end would be left without their results, which are skipped.
     if last_of_first.calls:
         del first[-1]
     text = f"Skipped {skipped} messages."

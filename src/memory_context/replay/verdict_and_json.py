@@ -67,17 +67,13 @@ class Summary:
         before = results.unbounded
         after = ours.figures
         price = self.price
-        runs = f"Your {results.runs:,} runs"
-        if results.runs == 1:
-            runs = "Your run"
-        lost = "none would have been lost"
-        if after.lost:
-            lost = f"{after.lost:,} would have been lost"
+        runs = "Your run" if results.runs == 1 else f"Your {results.runs:,} runs"
+        lost = f"{after.lost:,}" if after.lost else "none"
         return (
             f"{runs}: {short(before.tokens)} tokens → {short(after.tokens)}, "
             f"{price.in_dollars(before.all_counted)} → {price.in_dollars(after.all_counted)} "
-            f"at the price of {price.model}, tools counted. Of {counted(self.needed, 'value')} needed later {lost}; "
-            f"{after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
+            f"at the price of {price.model}, tools counted. Of {counted(self.needed, 'value')} needed later {lost} would "
+            f"have been lost; {after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
         )
 
     def as_json(self) -> JsonObject:

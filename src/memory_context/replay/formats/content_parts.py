@@ -104,7 +104,7 @@ def _text_of_part(part: object) -> str:
                 return text_of_content(fields[place])
     known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WHOLE, *_WITHOUT_TEXT))
     raise InvalidArgumentError(
-        f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
+        f"a part of unknown kind, {json.dumps(part)[:60]}; the known kinds are {known}"
     )
 
 

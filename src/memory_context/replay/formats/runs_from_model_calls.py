@@ -48,7 +48,5 @@ def grown_runs(
     for run in runs:
         counts[run.trace] += 1
         number = counts[run.trace]
-        name = run.trace
-        if number > 1:
-            name = f"{name}/{number}"
+        name = f"{run.trace}/{number}" if number > 1 else run.trace
         yield name, run.with_reply
