@@ -159,6 +159,9 @@ def test_links(file: Path) -> None:
     "text, said",
     [
         ("{}", "lists no servers"),
+        ('{"mcpServers": ["a"]}', "it has no object mcpServers or servers"),
+        ('{"mcpServers": {"a": {"command": "x", "args": "-y b"}}}', "a: its args are not a list"),
+        ('{"mcpServers": {"a": {"command": "x", "args": 5}}}', "a: its args are not a list"),
         ('{"mcpServers": {}}', "no server to wrap"),
         ('{"mcpServers": {"a": {"type": "sse", "url": "x"}}}', "old SSE transport"),
         ('{"mcpServers": {"a": {"type": "ws", "url": "x"}}}', "WebSocket"),
@@ -215,12 +218,12 @@ def test_mistakes(arguments: list[str], said: str, capsys: pytest.CaptureFixture
 def test_a_home_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where the folder of the default database cannot be made, the command says which one, and what to give."""
+    """Where the folder of the default database cannot be created, the command says which one, and what to give."""
     (tmp_path / "data").write_text("a file", "utf-8")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("MEMORY_CONTEXT_STORE", raising=False)
     assert 2 == run(["wrap", "--", "cat"])
-    assert "cannot be made: Not a directory; give --store URL" in capsys.readouterr().err
+    assert "cannot be created: Not a directory; give --store URL" in capsys.readouterr().err
 
 
 @for_each("arguments", [["--", "cat"], ["--client", "cursor"], ["--file", ".mcp.json"]])

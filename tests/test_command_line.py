@@ -508,6 +508,11 @@ class TestShow:
         said = ann.both(*verb, "nothing", code=1)[1]
         assert "no memory under the key 'nothing'; `search` finds keys by words" in said
 
+    def test_a_key_that_is_confirmed_twice(self, ann: Screen) -> None:
+        """A key, and a reference to the same memory, are confirmed once."""
+        said = ann("confirm", "rockets", "[MemoryRef: rockets - on rockets - 3 tokens]")
+        assert "confirmed: rockets\n" == said
+
     def test_the_beginning_of_a_key(self, ann: Screen) -> None:
         """If exactly one key begins with the given text, it is proposed; if several do, none is."""
         assert "did you mean 'rockets'?" in ann.both("show", "rock", code=1)[1]

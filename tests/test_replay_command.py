@@ -27,6 +27,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.figure_definitions import EXPLANATIONS
 from memory_context.replay.policies_by_name import default_policies, parse_policy
 from memory_context.replay.prices import parse_price
+from memory_context.replay.verdict_and_json import short
 
 COMMAND = [*commands.COMMAND, "replay"]
 DEFAULTS = [policy.name for policy in default_policies()]
@@ -130,7 +131,7 @@ def test_a_run_as_json(runs: Path) -> None:
             "--run replays a run by one policy, not by 2: give --policy once",
         ),
         (["--run=first", "--report=r.html"], "--report compares all runs: leave out --run"),
-        (["--run=third"], "no run of the files is called 'third'; there are first, second"),
+        (["--run=third"], "no run in the files is called 'third'; there are first, second"),
         (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
     ],
 )
@@ -138,6 +139,13 @@ def test_runs_and_calls_that_are_not_there(runs: Path, arguments: list[str], sai
     """The error says what there is, or which options do not go together."""
     done = replay(runs, *arguments)
     assert (2, True) == (done.returncode, said in done.stderr)
+
+
+def test_a_run_is_asked_for_where_there_is_none(tmp_path: Path) -> None:
+    """The error says that the files have no run."""
+    silent = write(tmp_path / "silent.jsonl", {"type": "summary", "leafUuid": "u"})
+    done = replay(silent, "--run=first")
+    assert (2, True) == (done.returncode, "called 'first'; there are none" in done.stderr)
 
 
 @pytest.mark.long
@@ -485,6 +493,23 @@ def test_axes_have_round_numbers(highest: float, ticks: list[str]) -> None:
     step = round_step(highest)
     assert ticks == [short_number(number * step) for number in range(len(ticks))]
     assert (len(ticks) - 2) * step < highest <= (len(ticks) - 1) * step
+
+
+@for_each(
+    "tokens, said",
+    [
+        (812, "812"),
+        (1000, "1 k"),
+        (319_600, "320 k"),
+        (999_499, "999 k"),
+        (999_600, "1 M"),
+        (4_100_000, "4.1 M"),
+        (1_234_000_000, "1.23 B"),
+    ],
+)
+def test_large_numbers_of_tokens_are_rounded(tokens: int, said: str) -> None:
+    """The conclusion shows three digits, never an exponent."""
+    assert said == short(tokens)
 
 
 def test_long_lines_are_thinned_out() -> None:

@@ -160,7 +160,7 @@ def test_what_a_provider_ran_itself_belongs_to_the_response() -> None:
 )
 def test_parts_of_unknown_kind_are_refused(messages: object) -> None:
     """A part that nobody can read would save tokens that it never had: the error names it and what is known."""
-    with pytest.raises(InvalidArgumentError, match=r'"type": "hologram".*known are text'):
+    with pytest.raises(InvalidArgumentError, match=r'"type": "hologram".*the known kinds are text'):
         parse_recording(json.dumps(messages))
 
 

@@ -25,7 +25,7 @@ try:
 
     from memory_context.cli.app_and_exit_codes import app, main, run
 except KeyboardInterrupt:
-    # As for a command that runs; `app_and_exit_codes.INTERRUPTED` cannot be imported yet.
+    # The code of an interrupted command; `app_and_exit_codes.INTERRUPTED` cannot be imported yet.
     sys.exit(130)
 except ModuleNotFoundError as error:
     if error.name != "typer":

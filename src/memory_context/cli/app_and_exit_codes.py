@@ -1,4 +1,4 @@
-"""The typer application that all commands register with, its exit codes, and how errors and Ctrl-C end a command."""
+"""The typer application that every command registers with, its exit codes, and what errors and Ctrl-C do."""
 
 import io
 import os
@@ -27,19 +27,18 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not e
 
 
 class GroupedVerbs(TyperGroup):
-    """A group whose help lists the commands under headings; in plain text, typer itself would print one list.
+    """A group whose help lists the commands under headings. In plain text, typer itself would print one list.
 
-    It ends well if the reader closes the pipe, as `head` does. Typer itself would exit with 1.
+    If the reader closes the pipe, as `head` does, the exit code is 0. Typer's own would be 1.
     """
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # noqa: ANN401 - as click says
-        """Run the command; return its exit code, or 0 if nobody reads what it prints any longer."""
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # noqa: ANN401 - as click declares it
+        """Run the command; return its exit code, or 0 if the reader of its output has gone."""
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Otherwise Python would complain when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return 0
         return code
 
@@ -79,7 +78,7 @@ def _root(
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
-    # Whoever started the command may have closed a stream, whose descriptor the next file to be opened would take.
+    # If the caller has closed a stream, the next file to be opened would get its descriptor.
     for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
@@ -89,9 +88,13 @@ def main() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # `run` has said so. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # `run` has reported the error
     sys.exit(code)
+
+
+def _discard_output() -> None:
+    """Send the rest of standard output nowhere; otherwise Python would complain when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(arguments: list[str]) -> int:
@@ -102,11 +105,11 @@ def run(arguments: list[str]) -> int:
     except (MemoryNotFoundError, NothingMatchedError) as error:
         _print_error(error)
         return NOTHING_FOUND
-    # An OSError is, for example, that of a full disk behind standard output.
+    # Standard output on a full disk, for example, raises an OSError.
     except (MemoryContextError, _UsageError, OSError) as error:
         _print_error(error)
         return FAILED
-    except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py says what state things are in
+    except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py has printed how far it got
         return INTERRUPTED
 
 

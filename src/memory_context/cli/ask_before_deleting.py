@@ -1,4 +1,4 @@
-"""Ask a person before a command deletes something."""
+"""Ask for confirmation before a command deletes something."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_context.exceptions import InvalidArgumentError
 
 
 def ask_before_deleting(question: str, *, yes: bool) -> None:
-    """Ask before something is deleted, unless `yes`.
+    """Ask the question, unless `yes` answers it.
 
     Raises:
         InvalidArgumentError: There is no terminal to ask in.
@@ -18,7 +18,7 @@ def ask_before_deleting(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    # A script must not hang on a question, nor take its next line for the answer.
+    # A script must neither hang on a question nor have its next line taken for the answer.
     if not sys.stdin.isatty():
         raise InvalidArgumentError(f"{question} Without a terminal, give --yes to confirm")
     from memory_context.display.safe_terminal_output import harmless

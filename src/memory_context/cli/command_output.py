@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 2000
 NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
-LEAST_LINE = 12  # characters of a line that are worth a column
+LEAST_LINE = 12  # the narrowest column for a line, in characters
 _LESS = "-FRX"  # quit if it fits on the screen, show colours, leave the text on the screen
 
 
@@ -32,7 +32,7 @@ def print_json(value: Mapping[str, object]) -> None:
 
 
 def print_records(records: Sequence[Mapping[str, object]], *, as_csv: bool) -> None:
-    """Print each record on a line, as JSON or as CSV. CSV begins with a line of column names; its lists are JSON."""
+    """Print each record on a line, as JSON or as CSV. CSV begins with the names of the columns; lists in it are JSON."""
     if not as_csv:
         for record in records:
             print_json(record)
@@ -49,7 +49,7 @@ def check_one_form(**forms: bool) -> None:
     """Check that at most one output format was chosen; each is named like its option.
 
     Raises:
-        InvalidArgumentError: There are several.
+        InvalidArgumentError: Several were chosen.
     """
     wanted = [f"--{name}" for name, is_wanted in forms.items() if is_wanted]
     if len(wanted) > 1:
@@ -57,7 +57,7 @@ def check_one_form(**forms: bool) -> None:
 
 
 def _cell(value: object) -> object:
-    """Return a value as a cell of CSV: None is empty, times are as in JSON, texts without control characters."""
+    """Return a value as a cell of CSV: None is empty, times are as in JSON, texts have no control characters."""
     from memory_context.display.safe_terminal_output import harmless
 
     if value is None or isinstance(value, int | float):
@@ -84,7 +84,7 @@ def screen() -> Console:
 
 
 def print_paged(*parts: RenderableType) -> None:
-    """Print for people, through a pager if it is taller than the screen. Control characters in texts are replaced."""
+    """Print *parts* for people, through a pager if they are taller than the screen; control characters are replaced."""
     from rich.console import Group
 
     from memory_context.display.safe_terminal_output import unbroken
@@ -92,14 +92,14 @@ def print_paged(*parts: RenderableType) -> None:
     console = screen()
     shown = [unbroken(part) if isinstance(part, str) else part for part in parts]
     with console.capture() as capture:
-        console.print(Group(*shown), crop=False)  # else it would cut a long key without a word
-    # A table fills its lines up to the width of the screen.
+        console.print(Group(*shown), crop=False)  # or a long key would be cut silently
+    # A table pads its lines with spaces to the width of the screen.
     lines = [f"{line.rstrip()}\n" for line in capture.get().splitlines()]
     print_long_text("".join(lines))
 
 
 def print_long_text(text: str) -> None:
-    """Write text without control characters; in a terminal, through $PAGER (or less) if it is taller than the screen."""
+    """Write *text* as it is; in a terminal, through $PAGER (or less) if it is taller than the screen."""
     # A pager reads keys from standard input.
     in_terminal = sys.stdout.isatty() and sys.stdin.isatty()
     if not in_terminal or text.count("\n") < screen().height:
@@ -124,7 +124,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
     Args:
         columns: The name and the kind of each. A ``name``, a ``time`` and a ``number`` are never broken; a ``line``
             gets the remaining width of the screen and is cut there.
-        rows: Texts; their control characters are replaced, so that the terminal obeys none of them.
+        rows: Texts. Their control characters are replaced, so that the terminal does not obey them.
     """
     from rich.cells import cell_len
 
@@ -167,7 +167,7 @@ def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
 def _paragraphs(
     columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
 ) -> RenderableType:
-    """Draw each row as a paragraph: its first cell, then the others on a line each, with their names.
+    """Draw each row as a paragraph: its first cell, then each of the others on a line, after its name.
 
     Only a ``line`` is cut.
     """
@@ -203,9 +203,15 @@ def print_page(
     things: str,
     missing: str | None,
 ) -> None:
-    """Print rows as a table, and say on standard error which part of all it is, and how to get more.
+    """Print rows as a table, and say on standard error which of *total* rows they are, and how to get more.
 
-    If there is nothing to show, *missing* says which name nothing is stored under.
+    Args:
+        columns: As for `table`.
+        rows: As for `table`.
+        offset: The number of rows before these.
+        total: The number of all rows.
+        things: What the rows are, in the plural.
+        missing: What to say instead if *total* is 0, such as that there is no such user.
     """
     if rows:
         print_paged(table(columns, rows))
@@ -222,7 +228,7 @@ def print_page(
 
 
 def local(moment: datetime | None) -> str:
-    """Return a moment as people read it, in local time."""
+    """Return a moment in local time, to the minute; "" for None."""
     if not moment:
         return ""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"

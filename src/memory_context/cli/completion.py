@@ -1,14 +1,14 @@
 """Shell completion of memory keys and user names; if the store cannot be read, nothing is offered.
 
 The shells' completion scripts evaluate what is offered (zsh's `_arguments` twice), which stored text could exploit.
-Therefore descriptions are never offered, and a name only if all its characters are those of `_SAFE`.
+Therefore descriptions are never offered, and a name is offered only if it consists of the characters in `_SAFE`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import typer
@@ -32,30 +32,26 @@ def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the names of the users that begin with *incomplete*."""
-    return _offered(
-        ctx, incomplete, lambda catalog, _: catalog.counts("user_id"), of_one_user=False
-    )
+    return _offered(ctx, incomplete, lambda catalog, _: catalog.counts("user_id"), "everybody")
 
 
 def _offered(
     ctx: typer.Context,
     incomplete: str,
-    find: Callable[[Catalog, Scope], Iterable[str]],
-    *,
-    of_one_user: bool = True,
+    find: Callable[[Catalog, Scope], Collection[str]],
+    user: str | None = None,
 ) -> list[str]:
-    # Imported here because they load a database library, which completing the name of an option does not need.
+    """Return the names that *find* returns for *user*, by default the user of the command, and that are safe to offer."""
+    # Imported here because they load a database library, which is not needed to complete the name of an option.
     from memory_context.cli.open_store_and_user import only_user, opened_store
     from memory_context.model.scope import Scope
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
     url = ctx.params.get("store") or os.environ.get("MEMORY_CONTEXT_STORE")
-    user = ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")
+    user = user or ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")
     try:
         with opened_store(url, "completion") as store:
-            if not of_one_user:
-                user = "everybody"
-            names = list(find(Catalog(store), Scope(user or only_user(store))))
+            names = find(Catalog(store), Scope(user or only_user(store)))
     except MemoryContextError:
         return []
     return [name for name in names if name.startswith(incomplete) and _SAFE.fullmatch(name)]

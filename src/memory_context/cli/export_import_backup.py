@@ -104,10 +104,8 @@ def import_(
     else:
         written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
-        problems = [
-            *(f"not written: {_named(problem)}" for problem in done.conflicts),
-            *(f"damaged: {_named(problem)}" for problem in done.damaged),
-        ]
+        problems = [f"not written: {_named(conflict)}" for conflict in done.conflicts]
+        problems += [f"damaged: {_named(line)}" for line in done.damaged]
         for problem in problems[:PROBLEMS_SHOWN]:
             say(problem)
         if len(problems) > PROBLEMS_SHOWN:
@@ -120,7 +118,6 @@ def import_(
 
 
 def _named(problem: "Conflict | DamagedLine") -> str:
-
     return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 
 

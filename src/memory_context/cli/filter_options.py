@@ -10,7 +10,7 @@ from typing import Any
 from memory_context.exceptions import InvalidArgumentError
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_AGE = re.compile(r"(\d{1,6})([mhdw])")
+_AGE = re.compile(r"(\d{1,6})([mhdw])")  # 7d
 
 
 def read_filters(
@@ -25,7 +25,7 @@ def read_filters(
     """Return the store's filters for these options.
 
     Raises:
-        InvalidArgumentError: A time cannot be parsed, or there is nothing between the two.
+        InvalidArgumentError: A time cannot be parsed, or *since* is not before *until*.
     """
     from memory_context.memory.filters_from_keywords import search_filters
 
@@ -40,10 +40,10 @@ def read_filters(
 
 
 def period(since: str | None, until: str | None) -> dict[str, Any]:
-    """Parse the options `--since` and `--until`.
+    """Return the filters for the options `--since` and `--until`.
 
     Raises:
-        InvalidArgumentError: One cannot be parsed, or there is nothing between them.
+        InvalidArgumentError: A time cannot be parsed, or *since* is not before *until*.
     """
     begin = moment(since) if since else None
     end = moment(until) if until else None

@@ -20,7 +20,7 @@ _KEEP = (
     "How long to keep memories: of a type (tool_output=30d), of a tier (tier:detail=12h), evicted ones (evicted=4w), or "
     "all of them, counted from the last read (=365d:read); repeatable."
 )
-# Fields of a receipt that are all 0 if the store knew nothing of the user.
+# Fields of a receipt that are all 0 if the store had nothing of the user.
 _COUNTS = ("memories", "deletions", "audit_entries", "reads", "calls")
 
 
@@ -37,7 +37,9 @@ def confirm_(
     from memory_context.model.reference import key_in
 
     with opened(store, user, "confirm", audit=audit) as memory:
-        items = [memory.get(key_in(key)) for key in dict.fromkeys(keys)]
+        wanted = dict.fromkeys(map(key_in, keys))
+        # All are read first: if one does not exist, none is confirmed.
+        items = [memory.get(key) for key in wanted]
         confirmed = [memory.confirm(item.memory_key).memory_key for item in items]
     if as_json:
         print_json({"confirmed": confirmed})
@@ -241,10 +243,12 @@ def consolidate(
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
         )
-        missing = None
-        if not done.notes:
-            named = {"tier": tier, "tier_id": tier_id}
-            missing = missing_name(memory.memory_store, memory.scope.user_id, **named)
+        user_id = memory.scope.user_id
+        missing = (
+            None
+            if done.notes
+            else missing_name(memory.memory_store, user_id, tier=tier, tier_id=tier_id)
+        )
     if missing:
         say(missing)
     if as_json:

@@ -54,12 +54,18 @@ LONGEST_LINE = 160  # characters of a hit's line
 NUMBER_WIDTH = 5
 # Columns that a listing leaves out: the content, what describes it, and what only this library uses.
 _NOT_LISTED = {
-    *("content", "content_metadata", "content_hash", "identity", "generated_key", "id", "match"),
+    "content",
+    "content_metadata",
+    "content_hash",
+    "identity",
+    "generated_key",
+    "id",
+    "match",
 }
-# A Python argument in an error message, such as `lines=`, which becomes `--lines `. An option needs a space behind it, so
-# the match includes one that is there already, and is followed by nothing or by the value.
+# A Python argument in an error message, such as `lines=`, which becomes `--lines `. If a space and a word follow, the match
+# includes that space, so that only one is left.
 _ARGUMENT = re.compile(
-    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query|offset)=(?: (?=\w)|(?=\W)|)"
+    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query|offset)=(?: (?=\w))?"
 )
 
 
@@ -96,7 +102,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until)
     if evicted:
         filters["is_active"] = [True, False]
-    # Without a MemoryManager, whose import loads everything that reads and describes texts.
+    # Not with a MemoryManager, because its import loads everything that reads and describes texts.
     with opened_store(store, "list") as database:
         catalog = Catalog(database)
         scope = Scope(user or only_user(database))
@@ -151,23 +157,24 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
-        names = {"tier": tier, "thread": thread}
-        missing = None if hits else missing_name(memory.memory_store, memory.scope.user_id, **names)
+        user_id = memory.scope.user_id
+        missing = (
+            None if hits else missing_name(memory.memory_store, user_id, tier=tier, thread=thread)
+        )
     records = [{**_record(hit), "match": hit.match and asdict(hit.match)} for hit in hits]
     if as_json:
         print_json({"query": query, "memories": records})
     elif as_json_lines or as_csv:
         print_records(records, as_csv=as_csv)
     elif hits:
-        drawn = map(_hit_parts, hits)
-        print_paged(*chain.from_iterable(drawn))
+        print_paged(*chain.from_iterable(map(_hit_parts, hits)))
     else:
         say(missing or "nothing found")
     return 0 if hits else NOTHING_FOUND
 
 
 @app.command(rich_help_panel=FIND)
-def show(  # noqa: PLR0913 - one of them selects
+def show(  # noqa: PLR0913 - most select a part, with a default
     key: Annotated[
         str,
         typer.Argument(
@@ -222,7 +229,7 @@ def show(  # noqa: PLR0913 - one of them selects
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Print a memory, or a part of it. Which part, and how to get the next page, goes to standard error."""
+    """Print a memory, or a part of it. Standard error shows which part, and how to get the next page."""
     from memory_context.model.reference import key_in
 
     with _options_named():
@@ -238,19 +245,16 @@ def show(  # noqa: PLR0913 - one of them selects
             _print_record(item, as_json=as_json)
             return
         if is_whole and isinstance(item.content, bytes):
-            memory.read(item.memory_key)
+            memory.read(item.memory_key)  # so that it counts as read
         else:
             with _options_named():
                 page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
-        content = {
-            "memory": _record(item),
-            "part": page.part if page else "the whole",
-            "text": page.text if page else None,
-            "next_offset": page.next_offset if page else None,
-            "data": None if page else b64encode(item.data).decode(),
-        }
-        print_json(content)
+        shown: dict[str, object] = {"part": "the whole", "text": None, "next_offset": None}
+        if page:
+            shown = {"part": page.part, "text": page.text, "next_offset": page.next_offset}
+        data = None if page else b64encode(item.data).decode()
+        print_json({"memory": _record(item), **shown, "data": data})
         return
     part = page.part if page else item.text
     if page and page.next_offset is not None:
@@ -263,7 +267,7 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     """Return the memory under the key.
 
     Raises:
-        MemoryNotFoundError: There is none. If exactly one key begins with *key*, the message proposes it.
+        MemoryNotFoundError: There is none. If exactly one existing key begins with *key*, the message proposes it.
     """
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
@@ -285,7 +289,8 @@ def _options_named() -> Generator[None]:
     """Make errors name the options of `show` instead of Python's arguments.
 
     Raises:
-        InvalidSelectionError: It, or a NothingMatchedError, was raised inside; its message is rewritten.
+        InvalidSelectionError: One was raised inside; its message is rewritten.
+        NothingMatchedError: One was raised inside; its message is rewritten.
     """
     try:
         yield
@@ -295,13 +300,13 @@ def _options_named() -> Generator[None]:
 
 
 def _around(text: str, words: Sequence[str], room: int) -> str:
-    """Return *text*, or the *room* characters of it around the first of *words*."""
+    """Return *text*, or if it is longer than *room* characters, as many of them around the first of *words* in it."""
     if len(text) <= room:
         return text
     folded = text.casefold()
     places = [folded.find(word.casefold()) for word in words]
     first = min((place for place in places if place >= 0), default=0)
-    # A third of the room before the word; at the end of the text, the whole room is filled.
+    # A third of the room is before the word. At the end of the text, more is, so that the room is filled.
     start = max(0, min(first - room // 3, len(text) - room))
     end = start + room
     shown = text[start:end]
@@ -339,7 +344,7 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
 
 def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
-    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
+    """Print a memory's record, but not the metadata of a secret, which may contain the command that printed it."""
     from memory_context.display.safe_terminal_output import facts
     from memory_context.model.item import is_secret
 
@@ -356,7 +361,7 @@ def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
 def _print_content(
     item: "MemoryItem", page: "Page | None", output: Path | None, *, is_whole: bool
 ) -> None:
-    """Print or write the content: as it is stored to a pipe or a file, but only harmless characters to a terminal.
+    """Print or write the content: to a pipe or a file as it is stored, to a terminal without control characters.
 
     Raises:
         InvalidArgumentError: The file cannot be written.

@@ -54,7 +54,7 @@ def ui(
 
     with opened_store(store, "ui") as memories:
         missing = missing_name(memories, user) if user else None
-        # An empty database is shown until something is stored in it. Counting all users reads the whole store.
+        # An empty database is no error: something may be stored later. Users are counted last, which reads the whole store.
         if missing and Catalog(memories).users():
             raise MemoryNotFoundError(missing)
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
@@ -136,7 +136,6 @@ def demo(
         typer.Option(
             metavar="NAME",
             help="The framework: autogen, langchain or agent-framework.",
-            show_default=True,
         ),
     ] = "autogen",
     model: Annotated[

@@ -1,6 +1,6 @@
 """Open the store that a command's options name, and find out whose memories are meant.
 
-Every command imports this module. Therefore its functions import whatever loads a database library when they need it.
+Every command imports this module. Therefore its functions import what loads a database library only when they need it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ USERS_SHOWN = 20
 
 
 def check_given(url: str | None, command: str) -> str:
-    """Return the given URL, or else that of the library's default database in this folder, if it exists.
+    """Return *url*, or without one, the URL of the library's default database, if this folder has it.
 
     Raises:
-        InvalidArgumentError: There is neither.
+        InvalidArgumentError: *url* is empty, or there is neither.
     """
-    # An empty URL comes from a variable that a script forgot to set; it does not ask for the default database.
+    # An empty URL is from a variable that a script forgot to set; it does not mean the default database.
     given = database_here() if url is None else url
     if given:
         return given
@@ -45,7 +45,7 @@ def check_given(url: str | None, command: str) -> str:
 
 
 def check_database(url: str | None, command: str) -> str:
-    """Return the URL of a database that exists; SQLite would create an empty one for a mistyped name.
+    """Return the URL of a database that exists, because SQLite would create an empty one for a mistyped name.
 
     Raises:
         InvalidArgumentError: No URL was given, and this folder has no default database.
@@ -69,7 +69,7 @@ def check_database(url: str | None, command: str) -> str:
 
 
 def database_here() -> str | None:
-    """Return the URL of the library's default database, if this folder has it."""
+    """Return the URL of the library's default database if this folder has it, otherwise None."""
     from memory_context.stores.sql.doctor_looks_into_a_database import missing_file
     from memory_context.stores.sql.urls import DEFAULT_URL
 
@@ -89,8 +89,8 @@ def opened_store(
     from memory_context.stores.store_of_a_url import database_url
 
     given = check_database(url, command)
-    if embedder and database_url(given) != given:
-        prefix = given.removesuffix(database_url(given))
+    prefix = given.removesuffix(database_url(given))
+    if embedder and prefix:
         raise InvalidArgumentError(
             f"--embedder works with a plain database only; leave out {prefix!r}"
         )
@@ -125,20 +125,20 @@ def opened(
 
 
 def login(*, audit: bool) -> str | None:
-    """Return the name that an audit trail gets: ``cli:`` and the login name; None without a trail."""
+    """Return the agent's name for the audit trail: ``cli:`` and the login name; None without a trail."""
     return f"cli:{login_name()}" if audit else None
 
 
 def login_name() -> str:
-    """Return the name of who runs this program; ``uid-N`` if the system has no name for them, as in many containers."""
+    """Return the login name of this process's user; ``uid-N`` if the system has none, as in many containers."""
     try:
         return getuser()
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
 
 
-def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
-    """Import the object ``MODULE:NAME``. The module may be in the working directory, as web servers allow it.
+def loaded(name: str) -> Any:  # noqa: ANN401 - the store checks that it is an embedder
+    """Import the object ``MODULE:NAME``. As with web servers, the module may be in the working directory.
 
     Raises:
         InvalidArgumentError: It cannot be imported.
@@ -185,9 +185,9 @@ def missing_name(
     tier_id: str | None = None,
     thread: str | None = None,
 ) -> str | None:
-    """Say under which of these names nothing is stored; None if something is under each. Only this user's rows are read.
+    """Return a sentence about the first of these names that has no memories, or None if each has some.
 
-    For a command that has found nothing: the name may be mistyped.
+    For a command that found nothing, because the name may be mistyped. Only this user's rows are read.
     """
     from memory_context.memory.filters_from_keywords import ANY_STATE
     from memory_context.model.scope import Scope

@@ -1,7 +1,7 @@
-"""A progress bar for long work, and the message that Ctrl-C gets.
+"""A progress bar for long work, and the message after Ctrl-C.
 
 The work is done in transactions: what was committed stays, and the rest is unchanged. After Ctrl-C the command says so,
-and how far it got, and ends with code 130 (`app.run`).
+says how far it got, and ends with code 130 (`app_and_exit_codes.run`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ReportProgress: TypeAlias = Callable[[int, int], None]
 def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
     """Draw a progress bar on standard error, if that is a terminal, and yield the function that moves it.
 
-    The function takes how many are done, and of how many.
+    The function takes the number of things done and the number of all.
 
     Args:
         label: The word for the work, before the bar.
-        left_behind: The sentence that says, after Ctrl-C, what state things are in.
+        left_behind: The sentence after Ctrl-C that says what was done and what was not.
     """
     from memory_context.display.safe_terminal_output import progress_bar
 

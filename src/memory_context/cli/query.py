@@ -42,8 +42,14 @@ def query(
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)
     if as_json:
-        facts = {"sources": result.sources, "key": result.key}
-        print_json({"columns": result.columns, "rows": result.rows, **facts})
+        print_json(
+            {
+                "columns": result.columns,
+                "rows": result.rows,
+                "sources": result.sources,
+                "key": result.key,
+            }
+        )
     elif as_csv:
         sys.stdout.write(f"{result.to_csv()}\n")
     elif result.rows:
@@ -51,10 +57,14 @@ def query(
         for index, name in enumerate(result.columns):
             numeric = all(not isinstance(row[index], str) for row in result.rows)
             columns.append((name, NUMBER if numeric else NAME))
-        rows = [["" if cell is None else str(cell) for cell in row] for row in result.rows]
+        rows = [list(map(_shown, row)) for row in result.rows]
         print_paged(table(columns, rows))
     if not as_json:
         say(counted(len(result), "row"))
     if result.key:
         say(f"kept as {result.key}")
     return 0 if result.rows else NOTHING_FOUND
+
+
+def _shown(cell: object) -> str:
+    return "" if cell is None else str(cell)

@@ -75,7 +75,7 @@ def _database(url: str) -> "SQLAlchemyStore":
 
 @app.command(rich_help_panel=KEEP)
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
-    """Create or upgrade the schema of a database. PostgreSQL is migrated by nothing but this command."""
+    """Create or upgrade the schema of a database. PostgreSQL is migrated only by this command."""
     from memory_context.stores.sql.migrate import HEAD
     from memory_context.stores.store_of_a_url import database_url
 

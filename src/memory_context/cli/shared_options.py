@@ -20,8 +20,8 @@ def check_user(user: str | None) -> str | None:
     """Return the id that was given, or None.
 
     Raises:
-        InvalidArgumentError: It is empty, as a variable that a script has not set. Not to be taken for "not given": then
-            the only user's memories would be shown to whoever it is.
+        InvalidArgumentError: The id is empty, because a script has not set a variable. If that counted as no id, the only
+            user's memories would be shown to somebody else.
     """
     if user == "":
         raise InvalidArgumentError("--user is empty: give the id of a user, or leave it out")
@@ -82,7 +82,7 @@ Embedder = Annotated[
         "--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER
     ),
 ]
-# Far more than any store holds, and a number that databases take.
+# Far more than any store holds, and still a number that databases accept.
 _ALL = 10**15
 Limit = Annotated[
     int, typer.Option("--limit", min=1, max=_ALL, metavar="N", help="How many at most.")
@@ -104,12 +104,7 @@ Tags = Annotated[
     list[str] | None, typer.Option("--tag", metavar="WORD", help="With this tag; repeatable.")
 ]
 Thread = Annotated[
-    str | None,
-    typer.Option(
-        "--thread",
-        metavar="ID",
-        help="Stored in this conversation.",
-    ),
+    str | None, typer.Option("--thread", metavar="ID", help="Stored in this conversation.")
 ]
 Since = Annotated[
     str | None,

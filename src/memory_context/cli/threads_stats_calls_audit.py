@@ -61,8 +61,8 @@ def threads(
             (t.thread_id, f"{t.memories:,}", f"{t.tokens:,}", local(t.first), local(t.last))
             for t in found
         ]
-        counts = ("memories", NUMBER), ("tokens", NUMBER)
-        columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
+        columns = [("conversation", NAME), ("memories", NUMBER), ("tokens", NUMBER)]
+        columns += [("first", TIME), ("last", TIME)]
         print_page(columns, rows, offset, total, "conversations", missing)
     return 0 if found else NOTHING_FOUND
 
@@ -77,9 +77,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     from memory_context.stores.protocol import keeper_of
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
-    user_id = None
-    if user:
-        user_id = Scope(user).user_id
+    user_id = Scope(user).user_id if user else None
     with opened_store(store, "stats") as database:
         catalog = Catalog(database)
         totals = {
@@ -106,9 +104,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "tokens_sent": sum(one.tokens_sent for one in kept),
             "tokens_avoided": sum(one.tokens_avoided for one in kept),
         }
-        missing = None
-        if user_id and not sums["memories"]:
-            missing = missing_name(database, user_id)
+        missing = missing_name(database, user_id) if user_id and not sums["memories"] else None
     if missing:
         say(missing)
     if as_json:
@@ -129,8 +125,9 @@ def _totals_table(plural: str, totals: "Sequence[CatalogTotal]") -> "RenderableT
         (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
         for t in totals
     ]
-    counts = ("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER)
-    return table([(plural.removesuffix("s"), NAME), *counts, ("newest", TIME)], rows)
+    columns = [(plural.removesuffix("s"), NAME), ("memories", NUMBER), ("tokens", NUMBER)]
+    columns += [("characters", NUMBER), ("newest", TIME)]
+    return table(columns, rows)
 
 
 @app.command(rich_help_panel=FIND)
@@ -154,9 +151,8 @@ def calls(
             if thread is None
             else memory.calls(thread_id=thread, limit=limit + 1)
         )
-        missing = None
-        if not found:
-            missing = missing_name(memory.memory_store, memory.scope.user_id, thread=thread)
+        user_id = memory.scope.user_id
+        missing = None if found else missing_name(memory.memory_store, user_id, thread=thread)
     shown = found[:limit]
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
@@ -192,11 +188,11 @@ def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
             opened_keys = ", ".join((*what.opened, *what.found)) or "nothing"
             rows.append((at, "", "", f"{what.judge} opened {opened_keys}: {what.why}"))
     if isinstance(shown[0], CallTotals):
-        names = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
-        names += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
+        columns = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
+        columns += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
     else:
-        names = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
-    return table(names, rows)
+        columns = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
+    return table(columns, rows)
 
 
 @app.command(rich_help_panel=FIND)
@@ -251,8 +247,8 @@ def audit(
             )
             for entry in shown
         ]
-        names = ("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME)
-        print_paged(table([*names, ("thread", LINE)], rows))
+        columns = [("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME), ("thread", LINE)]
+        print_paged(table(columns, rows))
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:

@@ -108,12 +108,17 @@ def wrap(  # noqa: PLR0913 - each is an option
                 "the password in --store would be written into the client's configuration: leave it out, and set "
                 "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
             )
-        given = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
-        options = [*given, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
-        options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
+        options = list[str]()
+        if store:
+            options += ["--store", store]
+        if user:
+            options += ["--user", user]
+        if prefix:
+            options.append("--prefix")
+        options += ["--threshold", str(threshold), "--timeout", f"{timeout:g}"]
+        options += ["--start-timeout", f"{start_timeout:g}"]
         lists = [list_in(file)] if file else lists_of(client or "")
-        chosen = next((one for one in lists if undo and one.wrapped_file.exists()), lists[0])
-        _edit(chosen, options, only or (), undo=undo)
+        _edit(lists, options, only or (), undo=undo)
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
@@ -132,11 +137,14 @@ def wrap(  # noqa: PLR0913 - each is an option
 
 
 def _edit(
-    servers: "ServerList", options: Iterable[str], only: Sequence[str], *, undo: bool
+    lists: "Sequence[ServerList]", options: Iterable[str], only: Sequence[str], *, undo: bool
 ) -> None:
-    """Wrap the servers of a client's configuration, or restore them, and say which."""
+    """Wrap the servers in the first of a client's lists, or restore those that are wrapped, and say which."""
     from memory_context.mcp.client_config import unwrap_in, wrap_in
 
+    servers = lists[0]
+    if undo:
+        servers = next((one for one in lists if one.wrapped_file.exists()), servers)
     # The full path, because clients start servers with a short PATH.
     found = shutil.which(NAME)
     program = [found] if found else [sys.executable, "-m", "memory_context"]
@@ -159,6 +167,6 @@ def database_at_home() -> str:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidArgumentError(
-            f"the folder {data} cannot be made: {error.strerror}; give --store URL for another database"
+            f"the folder {data} cannot be created: {error.strerror}; give --store URL for another database"
         ) from error
     return f"sqlite:///{data / 'memory.db'}"

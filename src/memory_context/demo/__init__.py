@@ -86,10 +86,11 @@ def run_demo(
         raise InvalidArgumentError("--base-url needs the name of the server's model: --model NAME")
     if host not in HOSTS:
         raise InvalidArgumentError(f"--host {host!r:.80} is not one of {', '.join(HOSTS)}")
-    for module, package in {**HOSTS[host].needs, "pytest": "pytest"}.items():
+    framework = HOSTS[host]
+    for module, package in {**framework.needs, "pytest": "pytest"}.items():
         if importlib.util.find_spec(module) is None:
             raise MissingDependencyError(
-                f"the demo needs {package}: pip install 'memory-context[{HOSTS[host].extra}]'"
+                f"the demo needs {package}: pip install 'memory-context[{framework.extra}]'"
             )
     console = make_console()
     with (
@@ -99,7 +100,8 @@ def run_demo(
         store.count(Scope(USER))  # an unreachable database is reported before the agent starts
         tools = MachineTools(Path(folder))
         meter = Meter(console, tools.outputs)
-        agent = _new_agent(HOSTS[host], Setting(store, USER, tools, model or "", base_url), meter)
+        setting = Setting(store, USER, tools, model or "", base_url)
+        agent = _new_agent(framework, setting, meter)
         shown_model = model or "a script (--model NAME asks a real one)"
         console.print(f"host: {host}; model: {shown_model}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
@@ -145,7 +147,7 @@ async def _show(agent: DemoAgent, meter: Meter) -> None:
         meter.question(question)
         try:
             await agent.ask(question)
-        except OSError:  # from the console, whose reader is gone; clients have errors of their own
+        except OSError:  # from the console, whose reader has gone; clients have errors of their own
             raise
         except Exception as error:
             raise MemoryContextError(

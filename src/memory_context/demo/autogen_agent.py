@@ -58,9 +58,9 @@ class AutoGenDemo:
     """An `AssistantAgent` on a `MeteredContext`."""
 
     def __init__(self, setting: Setting, meter: Meter) -> None:
-        self._client = (
-            _real_client(setting) if setting.model else ScriptedChatClient(script(_neutral, _calls))
-        )
+        self._client: ChatCompletionClient = ScriptedChatClient(script(_neutral, _calls))
+        if setting.model:
+            self._client = _real_client(setting)
         tools = [
             FunctionTool(run, description, name=name)
             for name, (run, description) in setting.tools.described().items()

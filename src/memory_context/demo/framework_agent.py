@@ -69,7 +69,7 @@ def _calls(call: FunctionCall) -> list[Content]:
 def _metered(
     client: BaseChatClient[Any], memory: MemoryContextProvider, meter: Meter
 ) -> BaseChatClient[Any]:
-    """Let *client* pass each prompt and each answer to *meter*; return it."""
+    """Make *client* pass each prompt and each answer to *meter*, and return it."""
     ask_model = client._inner_get_response  # noqa: SLF001 - see below
 
     async def get_metered_response(
@@ -88,7 +88,7 @@ def _metered(
             meter.answer(message)
         return response
 
-    # The prompt is made by the client's compaction strategy; no public hook comes after that.
+    # The client's compaction strategy makes the prompt, and no public hook runs after it.
     client._inner_get_response = get_metered_response  # type: ignore[method-assign] # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
     return client
 

@@ -64,8 +64,11 @@ class LangChainDemo:
         self._memory = MemoryContextMiddleware(
             setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
         )
+        model: BaseChatModel = ScriptedChatModel(script(_neutral, _calls))
+        if setting.model:
+            model = _real_model(setting)
         self._agent: Any = create_agent(
-            _real_model(setting) if setting.model else ScriptedChatModel(script(_neutral, _calls)),
+            model,
             tools,
             system_prompt=prompts.DEMO_TASK,
             # The last middleware in the list sees the final prompt.

@@ -71,7 +71,7 @@ class Meter:
                 heading = f"{self._counter.count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
                 self._show("recalled", heading, quoted(message.text), style="bold magenta")
         self._shown = len(messages)
-        # A call that follows on answers of memory tools alone is one that folding has caused.
+        # A call after answers of memory tools alone is one that folding has caused.
         unfolded = 0
         if not after or not MEMORY_TOOLS.issuperset(after):
             others = [text for name, text in schemas.items() if name not in MEMORY_TOOLS]
@@ -95,9 +95,7 @@ class Meter:
         columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
         rows = list[Sequence[str]]()
         for number, call in enumerate(self.calls, 1):
-            unfolded = "not needed"
-            if call.unfolded:
-                unfolded = f"{call.unfolded:,}"
+            unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
             rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]

@@ -47,7 +47,7 @@ def script(
     """
 
     def of_host(step: ScriptStep) -> Callable[[Sequence[Shown]], str | Called]:
-        """Return a step of the script that reads and gives the host's messages."""
+        """Return a step of the script that reads the host's messages, and returns an answer in the host's form."""
 
         def reply(messages: Sequence[Shown]) -> str | Called:
             answer = step(neutral(messages))

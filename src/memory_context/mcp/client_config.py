@@ -21,11 +21,11 @@ from typing import Any
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import Wire, member
-from memory_context.model.json_object import elements_of
+from memory_context.model.json_object import elements_of, members_of
 from memory_context.runtime.files_replaced_safely import draft_of
 from memory_context.runtime.home_folder import home_folder
 
-_LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's
+_LIST_NAMES = ("mcpServers", "servers")  # the name in most clients, and in VS Code
 # ${VAR} and ${VAR:-default} in Claude Code, ${env:VAR} in Cursor and VS Code.
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 # Placeholders that only the client can fill in, such as ${input:token} and ${workspaceFolder}.
@@ -160,14 +160,14 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
 
 
 def _read_or_empty(file: Path) -> Wire:
-    """Return the configuration in a file that is never written; empty if it is missing or unreadable."""
+    """Return the configuration in a file that is only read; an empty one if the file is missing or unreadable."""
     with suppress(InvalidArgumentError):
         return _read(file)
     return {}
 
 
 def _names(config: Wire, name: str) -> frozenset[str]:
-    """Return the strings in the array that stands under *name*; none if there is no such array."""
+    """Return the strings in the array under *name*; an empty set if there is no such array."""
     return frozenset(one for one in elements_of(config.get(name)) if isinstance(one, str))
 
 
@@ -243,7 +243,7 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     has_types = any("type" in entry for entry in wrapped.values())
     if has_types or "servers" in config:
         ours = {"type": "stdio", **ours}
-    # Ours is in the place of the first one that it replaces.
+    # Our entry takes the place of the first one that it replaces.
     new_entries = {our_name if name in wrapped else name: entries[name] for name in entries}
     new_entries[our_name] = ours
     wrapped_before: Wire = {}
@@ -299,7 +299,7 @@ def _our_name(entries: Wire, place: ServerList) -> str:
     """Return the name of our entry in the list; if there is none yet, the name that it will get."""
     path = str(place.wrapped_file)
     for name in entries:
-        if path in (member(entries, name).get("args") or ()):
+        if path in elements_of(member(entries, name).get("args")):
             return name
     # After the folder was renamed, our entry still has the old path in its arguments.
     for name in (place.entry, *ENTRIES):
@@ -316,35 +316,32 @@ def _is_ours(entries: Wire, name: str) -> bool:
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     """Return why a server cannot be wrapped; an empty string if it can be."""
-    entry = member({"": entry}, "")
+    entry = members_of(entry)
     if not ("command" in entry or "url" in entry):
         return "it has neither a command nor a URL"
     if entry.get("type") in _UNSUPPORTED_TRANSPORTS:
         return f"it uses {_UNSUPPORTED_TRANSPORTS[entry['type']]}"
+    if not isinstance(entry.get("args") or [], list):
+        return "its args are not a list"
     if entry.get("disabled"):
         return "it is disabled"
     for name, what in _CLIENT_ONLY_SETTINGS.items():
         if name in entry:
             return f"it has {what}, which only the client reads"
     found = _CLIENT_ONLY.search(json.dumps(entry))
-    if found:
-        return f"only the client can fill in {found.group()}…}}"
-    return ""
+    return f"only the client can fill in {found.group()}…}}" if found else ""
 
 
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
-    command = tuple[str, ...]()
-    url = ""
+    command: list[object] = []
     if "command" in filled:
-        arguments = filled.get("args") or ()
-        command = tuple(map(str, (filled["command"], *arguments)))
-    else:
-        url = str(filled["url"])
+        command = [filled["command"], *elements_of(filled.get("args"))]
+    url = "" if command else str(filled["url"])
     return WrappedServer(
         name,
-        command,
+        tuple(map(str, command)),
         url,
         _texts(filled, "env"),
         _texts(filled, "headers"),
@@ -353,7 +350,7 @@ def _server_of(name: str, entry: Wire) -> WrappedServer:
 
 
 def _texts(entry: Wire, name: str) -> dict[str, str]:
-    """Return the object under *name* with its values as strings; VS Code's lists also have numbers and null there."""
+    """Return the object under *name* with its values as strings; in VS Code's lists, some are numbers or null."""
     return {key: str(value) for key, value in member(entry, name).items() if value is not None}
 
 
@@ -373,7 +370,7 @@ def _read(file: Path) -> Wire:
         raise InvalidArgumentError(
             f"{file} is not plain JSON: {error} (any comments in it would be lost)"
         ) from error
-    return member({"": config}, "")
+    return dict(members_of(config))
 
 
 def _list_name(config: Wire) -> str:
@@ -384,10 +381,12 @@ def _list_name(config: Wire) -> str:
 
 
 def _list_in(config: Wire, file: Path) -> Wire:
-    entries: Any = config.get(_list_name(config))
-    if entries is None:
-        raise InvalidArgumentError(f"{file} lists no servers: it has no {' or '.join(_LIST_NAMES)}")
-    return dict(entries)
+    name = _list_name(config)
+    if not isinstance(config.get(name), dict):
+        raise InvalidArgumentError(
+            f"{file} lists no servers: it has no object {' or '.join(_LIST_NAMES)}"
+        )
+    return member(config, name)
 
 
 def _write(file: Path, config: Wire, like: Path) -> None:
@@ -397,9 +396,7 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     """
     template = like.read_text("utf-8")
     indented = re.search(r"\n([ \t]+)\S", template)
-    indent: int | str = 2
-    if indented:
-        indent = indented[1]
+    indent = indented[1] if indented else 2
     text = json.dumps(config, indent=indent, ensure_ascii=False)
     if template.endswith("\n"):
         text += "\n"

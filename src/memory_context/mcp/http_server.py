@@ -95,9 +95,9 @@ def listening(host: str, port: int, token: str | None = None) -> Generator[Liste
 
 
 def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:
-    """Serve until a signal comes; if there is a token, only requests that carry it."""
-    # Without a token, this machine's host names only: a request by DNS rebinding names another host or origin. Clients
-    # may use any of these names. With a token that is no danger: a web page of another site does not have the token.
+    """Serve until a signal arrives; with a token, only requests that carry it."""
+    # Without a token, a request must name this machine, by any of these names, because one made by DNS rebinding names
+    # another host or origin. With a token that is no danger: a web page of another site does not have the token.
     hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
     allowed = TransportSecuritySettings(
         enable_dns_rebinding_protection=not token,
@@ -120,7 +120,7 @@ def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """An ASGI application that checks the token. It is a class, as Starlette takes a function for a request handler."""
+    """An ASGI application that checks the token; a class, because Starlette treats a function as a request handler."""
 
     sessions: StreamableHTTPSessionManager
     token: str | None
@@ -128,7 +128,7 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).get("authorization", "")
         scheme, _, sent = given.partition(" ")
-        # In constant time, so that the time tells nothing about how much of a token was right.
+        # In constant time, so that the time does not reveal how much of a token was right.
         is_right = hmac.compare_digest(sent.strip().encode(), (self.token or "").encode())
         if self.token and not (is_right and scheme.lower() == "bearer"):
             refused = PlainTextResponse(

@@ -37,8 +37,8 @@ from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING
 
 # Earlier messages hardly influence a preview, and the client may have dropped them.
 KEPT_MESSAGES = 400
-# The texts of a result: for the index of a text's first part, how many parts it spans, and the text. Structured content
-# that no text repeats gets the index after the last part, and spans none.
+# The texts of a result, by the index of their first part: the number of parts that the text spans, and the text.
+# Structured content that no text repeats has the index after the last part, and spans none.
 Places: TypeAlias = dict[int, tuple[int, str]]
 
 
@@ -102,15 +102,15 @@ class WrappedMemory:
         """Return a tool's result, with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
         given: object = content
-        # A content without the form that MCP gives it, a server's own, comes through as it is.
+        # Content that is not in MCP's form, but in a server's own, is passed on as it is.
         if not isinstance(given, list) or not all(isinstance(part, dict) for part in content):
             return result
         places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
-        if structured and not _says_the_same(structured, content):
+        if structured and not _repeats_texts(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
         is_error = bool(result.get("isError"))
-        # Results may come at the same time, but a preview depends on the results before it.
+        # Results may arrive at the same time, but a preview depends on the results before it.
         async with self._folding:
             shown = await self._taken_in(tool, arguments, places, is_error=is_error)
         folded = {place: shown.texts[place] for place in shown.known.folded}
@@ -163,11 +163,11 @@ def _kind(index: int, part: Wire) -> str:
             return "other"
 
 
-def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
+def _repeats_texts(structured: Wire, content: list[Wire]) -> bool:
     """Return whether structured content only repeats the texts.
 
-    SDKs send a structured result also as JSON in a text. They wrap a result that is not an object into one with a
-    single member, such as ``result``.
+    SDKs send a structured result also as JSON in a text. They wrap a result that is not an object in one with a single
+    member, such as ``result``.
     """
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
     values: list[Any] = [structured]
@@ -190,11 +190,11 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire:
     """Return *result* with the texts at the indexes of *folded* replaced.
 
-    Structured content goes if it, or the text that repeats it, was folded: a client may show it to the model. No schema
-    asks for it, since `Wrapper` lists the tools without their output schemas.
+    Structured content is left out if it, or the text that repeats it, was folded, because a client may show it to the
+    model. No schema asks for it, since `Wrapper` lists the tools without their output schemas.
     """
     content: list[Wire] = result.get("content") or []
-    # The other parts of a text that spans several: its reference is in the first one.
+    # Of a text that spans several parts, the first one has the reference, and the others are left out.
     covered = set[int]()
     for place in folded:
         span, _ = places[place]

@@ -34,7 +34,7 @@ MAX_READ = 16_000_000  # characters
 
 @dataclass(frozen=True)
 class Resources:
-    """The memories of one user, listed so many to a *page*."""
+    """The memories of one user, listed in pages of *page* memories."""
 
     manager: MemoryManager
     page: int = PAGE
@@ -49,9 +49,7 @@ class Resources:
             StoreError: The store failed.
         """
         cursor = params.get("cursor")
-        after: ResourcePosition | None = None
-        if cursor is not None:
-            after = _parsed(cursor)
+        after: ResourcePosition | None = None if cursor is None else _parsed(cursor)
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self.page:
@@ -112,7 +110,7 @@ class Resources:
 
 
 def _resource(item: MemoryItem) -> Wire:
-    """Return a memory's entry in the list; of a secret, only what its reference says."""
+    """Return a memory's entry in the list; a secret's has only what its reference tells."""
     resource: Wire = {
         "uri": SCHEME + item.memory_key,
         "name": item.memory_key,

@@ -106,7 +106,7 @@ def serve_wrapped(
     with MemoryManager(store, user_id=user, thread_id=thread) as manager:
         manager.memory_store.count(manager.scope)
         handler = logging.StreamHandler(sys.stderr)
-        # It logs a traceback for each line that a server prints beside its messages; the wrapper has a line for that.
+        # This logger writes a traceback for each line of a server that is not a message; the wrapper reports it in one line.
         handler.addFilter(lambda record: record.name != "mcp.client.stdio")
         line_format = f"{NAME} wrap: %(levelname)s: %(message)s"
         logging.basicConfig(handlers=[handler], format=line_format)

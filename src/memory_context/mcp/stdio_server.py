@@ -1,6 +1,6 @@
 """Serve MCP on standard input and output; keep everything else out of these streams, and end at once on a signal.
 
-At the end of the input, requests that were read are answered first.
+When the input ends, the requests that were read are answered first.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from memory_context.mcp.wire_types_and_errors import readable
 from memory_context.runtime.on_first_signal import ending
 
 LAST_ANSWERS_SECONDS = 60.0
-"""How long requests may take that are not yet answered when standard input ends."""
+"""How long the requests that are open when standard input ends may still take."""
 Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
 """Serves a client on the two streams of the SDK, to read from and to write to."""
 
 
 def serve_stdio(server: Server[Any]) -> None:
-    """Run a server until standard input ends and all requests are answered, or a signal comes."""
+    """Run a server until standard input ends and all requests are answered, or a signal arrives."""
     serve_streams(
         lambda read, write: server.run(read, write, server.create_initialization_options())
     )
 
 
 def serve_streams(serve: Serve) -> None:
-    """Run *serve* on standard input and output until that ends and all requests are answered, or a signal comes.
+    """Run *serve* on standard input and output until the input ends and all requests are answered, or a signal arrives.
 
-    Meanwhile, others read nothing from standard input, and what they print goes to standard error.
+    Meanwhile, other code reads nothing from standard input, and what it prints goes to standard error.
     """
     sys.stdout.flush()
     requests = os.dup(0)
@@ -63,13 +63,13 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
             # `stdio_server` writes answers until the stream for them is closed, not until *serve* returns.
             async with stdio_server(stdin, stdout) as (read, write), write:
                 await serve_to_the_last(serve, read, write)
-    # `stdio_server` has a task group, so the error comes in an exception group.
-    except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output
+    # `stdio_server` has a task group, so the error is in an exception group.
+    except* BrokenPipeError:  # the reader has gone; discard the rest of the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
 
 async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
-    """Run *serve*, which drops its open requests when its input ends, so that the input ends after their answers."""
+    """Run *serve*, and end its input only when no request is open, because it would drop those that are."""
     unanswered = Counter[Any]()
     answered = asyncio.Event()
     taken, requests = anyio.create_memory_object_stream[Any]()
@@ -100,7 +100,7 @@ async def serve_to_the_last(serve: Serve, read: Any, write: Any) -> None:  # noq
 
     async def give() -> None:
         """Pass on what *serve* sends, and note its answers."""
-        # Ends with *answers*. Shielded, because SDK 2 still answers when it is cancelled, and would wait for a reader.
+        # Ends when *answers* is closed. Shielded, because SDK 2 still answers when cancelled, and would wait for a reader.
         with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError), given:
             async for message in given:
                 await write.send(message)

@@ -36,13 +36,13 @@ from memory_context.mcp.wire_types_and_errors import (
 
 T = TypeVar("T")
 
-CLOSING = 10.0
+CLOSING = 10.0  # seconds
 ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
-BROKEN_OFF = "SSE stream "
+BROKEN_OFF = "SSE stream "  # the beginning of what the SDK answers for a server that breaks off
 # Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
-UNREAD_SHOWN = 200
+UNREAD_SHOWN = 200  # characters
 # The most pages that are read of one list, in case a server never stops sending a cursor.
 MAX_PAGES = 1000
 
@@ -81,8 +81,8 @@ class Pending:
         answer: The answer, once it has come.
         token: The progress token of the request; None if it has none.
         heard: When the server last gave a sign that it works on the request, in the event loop's time.
-        asked: The requests that the server has sent the client meanwhile and that are not answered yet; a person may have
-            to. Those from before do not count, since some clients never answer some requests.
+        asked: The requests that the server has sent to the client since then and that are not answered yet, because a
+            person may have to answer. Earlier ones do not count, since some clients never answer some requests.
     """
 
     answer: asyncio.Future[Wire]
@@ -153,8 +153,8 @@ class Upstream:
 
         Raises:
             RequestError: The server has ended, ends before it answers, or gives no sign of life for *patience*
-                seconds. Progress is such a sign. The time stands still while the client has not answered a request that
-                the server has sent it during a call that is still open.
+                seconds. Progress is such a sign. The clock stops while the client has not answered a request that the
+                server sent during a call that is still open.
         """
         patience = patience or self._patience
         if self._ended:
@@ -212,7 +212,7 @@ class Upstream:
             self._on_message(self, wire)
             return
         number = wire.get("id", 0)
-        # JSON does not tell 1.0 from 1.
+        # JSON does not distinguish 1.0 from 1.
         if not isinstance(number, int | float):
             return
         pending = self.pending.get(cast("int", number))
@@ -225,7 +225,7 @@ class Upstream:
         problem = ""
         if not answer:
             problem = prompts.WRAPPED_NO_ANSWER.format(server=self.name)
-        # Servers use this code, too, but the words are the SDK's, which answers for a server that breaks off.
+        # Servers use this code, too, but only the SDK uses these words.
         elif error.get("code") == CONNECTION_CLOSED and reason.startswith(BROKEN_OFF):
             problem = prompts.WRAPPED_BROKE_OFF.format(server=self.name, reason=reason)
         if problem:
@@ -234,7 +234,7 @@ class Upstream:
             pending.answer.set_result(answer)
 
     def note_asked(self, number: int) -> None:
-        """Note that the server has sent the client a request, which its answers to all open requests may wait for."""
+        """Note that the server has sent the client a request; its own answers to open requests may wait for that."""
         for pending in self.pending.values():
             pending.asked.add(number)
 
@@ -275,9 +275,9 @@ class Upstream:
 
 
 def _unread(error: Exception) -> Wire | None:
-    """Return the message that the SDK could not read; None if it is none.
+    """Return the message that the SDK could not read; None if what it could not read is not a message.
 
-    It refuses half a surrogate pair, and an answer whose result is no object, for which a call would wait.
+    The SDK refuses half a surrogate pair, and an answer whose result is not an object. A call would wait for that answer.
     """
     if not isinstance(error, ValidationError):
         return None

@@ -1,7 +1,7 @@
 """A proxy between an MCP client and other MCP servers that keeps large tool results in memory.
 
-Messages are passed on as JSON, so that those of a newer protocol come through, too. Only messages that name a tool, a
-prompt or a resource, and the results of tools, are looked into. The tools and prompts of several servers are merged;
+Messages are passed on as JSON, so that those of a newer protocol are passed on, too. Only messages that name a tool, a
+prompt or a resource, and the results of tools, are inspected. The tools and prompts of several servers are merged;
 where two have the same name, the server's name is put before it.
 """
 
@@ -44,7 +44,7 @@ from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.version import __version__
 
 METHOD_NOT_FOUND = -32601
-# Providers of models allow only the other characters in the name of a tool.
+# Characters that providers of models do not allow in the name of a tool.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 64
 _PAGED = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
@@ -205,7 +205,7 @@ class Wrapper:
     # The session.
 
     async def _begin(self, params: Wire) -> Wire:
-        """Start the servers, unless they are, and return their answers to ``initialize``, merged into one.
+        """Start the servers if they are not running, and return their answers to ``initialize``, merged into one.
 
         Raises:
             RequestError: None of the servers could be started.
@@ -225,7 +225,7 @@ class Wrapper:
                 result = result_of(answer)
             except RequestError as error:
                 problem = error.message
-                # An error of ours, as that it did not start, names the server already.
+                # Our own errors, such as for a server that did not start, already name the server.
                 if error is not answer:
                     problem = prompts.WRAPPED_REFUSED.format(server=upstream.name, reason=problem)
                 problems.append(problem)
@@ -243,9 +243,9 @@ class Wrapper:
         name = upstream.server.name or str(member(result, "serverInfo").get("name", ""))
         name = base = _NOT_IN_NAMES.sub("_", name).strip("_") or "server"
         others = {other.name for other in self.upstreams}
-        for number in itertools.count(2):
-            if name not in others:
-                break
+        number = 1
+        while name in others:
+            number += 1
             name = f"{base}_{number}"
         upstream.name = name
         upstream.capabilities = member(result, "capabilities")
@@ -254,7 +254,7 @@ class Wrapper:
     def _having(self, capability: str) -> list[Upstream]:
         """Return the servers with a capability, without those that have ended.
 
-        An only server is returned even then, so that a request to it fails with the reason why it ended.
+        If there is only one server, it is returned even then, so that a request to it fails with the reason why it ended.
         """
         having = [one for one in self.upstreams if capability in one.capabilities]
         if len(self.upstreams) == 1:
@@ -273,9 +273,7 @@ class Wrapper:
                 found += [(upstream, entry) for entry in listed]
             elif len(having) == 1:
                 raise listed
-        ours = frozenset[str]()
-        if kind == "tools":
-            ours = self._memory.names
+        ours = self._memory.names if kind == "tools" else frozenset[str]()
         times = Counter(ours)
         times.update(entry["name"] for _, entry in found)
         offers = dict[str, Offer]()
@@ -346,9 +344,7 @@ class Wrapper:
     async def _complete(self, params: Wire) -> Wire:
         """Pass a request for completions to the server that has the prompt or the resource template."""
         ref = member(params, "ref")
-        offered = None
-        if "name" in ref:
-            offered = await self._named("prompts", str(ref["name"]))
+        offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
         if not offered:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered
@@ -363,7 +359,7 @@ class Wrapper:
     # Resources.
 
     async def _page(self, method: str, params: Wire) -> Wire:
-        """Return a page of resources or of their templates, one server's after another's.
+        """Return a page of resources or of their templates, server by server.
 
         The client's cursor is ``INDEX:CURSOR``: the server's index, and the cursor that the server gave.
         """
@@ -415,12 +411,10 @@ def _without(params: Wire, name: str) -> Wire:
 def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
     """Merge the servers' answers to ``initialize`` into ours.
 
-    The answer of an only server is passed on, with our instructions added. Several servers are presented as one, with
-    the capabilities of all.
+    A single server's answer is passed on, with our instructions added. Several servers are presented as one, with the
+    capabilities of all.
     """
-    only_result = {}
-    if len(results) == 1:
-        only_result = results[0]
+    only_result = results[0] if len(results) == 1 else {}
     instructions = [str(one["instructions"]) for one in results if one.get("instructions")]
     capabilities = Wire()
     for one in results:
@@ -428,7 +422,7 @@ def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
         for name in able:
             enabled = {key: value for key, value in member(able, name).items() if value}
             capabilities[name] = {**capabilities.get(name, {}), **enabled}
-    # A request about a task does not say which server runs it, so tasks work with an only server alone.
+    # A request about a task does not name the server that runs it, so tasks work only with a single server.
     if not only_result:
         capabilities.pop("tasks", None)
     title = f"{NAME}: {', '.join(names)}"

@@ -1,8 +1,8 @@
 """Measure, without a model, what a policy would have cost on recorded agent runs.
 
-For each model call of a recording, the prompt that a policy would have sent is built. Three things of it are counted: its
-tokens, what a provider would charge for it, and how many of the values that the recorded model used next are still in
-it. `Comparing` replays recordings through several policies, and compares the figures.
+For each model call of a recording, the prompt that a policy would have sent is built and measured: its tokens, what a
+provider would charge for it, and how many of the values that the recorded model used next are still in it. `Comparing`
+replays recordings through several policies, and compares the figures.
 """
 
 from memory_context.replay.comparison import Comparing, Result, Results

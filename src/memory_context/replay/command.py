@@ -41,7 +41,7 @@ from memory_context.replay.verdict_and_json import Summary, verdict
 from memory_context.runtime.files_replaced_safely import draft_of
 
 PIPED_WIDTH = 110
-# How many runs an error names at most.
+# The most runs that an error names.
 NAMED = 5
 
 
@@ -136,7 +136,8 @@ def explain(console: Console) -> None:
 
 
 def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
-    policy = parse_policy(next(iter(options.policies), f"memory:threshold={options.threshold}"))
+    policies = options.policies or (f"memory:threshold={options.threshold}",)
+    policy = parse_policy(policies[0])
     meter = TokenMeter()
     price = parse_price(options.price)
     check_policy(policy, meter)
@@ -158,8 +159,8 @@ def _runs_in(
 ) -> Iterator[Recording]:
     """Yield the runs of a file, and report on standard error what is left out.
 
-    A session without messages is left out. With `skip_damaged`, so is the rest of a file from its damage on; the problem
-    is then added to *damaged*.
+    A session without messages is left out. With `skip_damaged`, so is the rest of a file after its first damage; the
+    problem is then added to *damaged*.
     """
     try:
         yield from stream_recordings(file, watch)
@@ -184,8 +185,12 @@ def _run_named(name: str, options: ReplayOptions) -> Recording:
             if recording.id == name:
                 return recording
             names.append(recording.id)
-    existing = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
-    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}; there are {existing}")
+    shown = names[:NAMED] or ["none"]
+    if len(names) > NAMED:
+        shown.append("…")
+    raise InvalidArgumentError(
+        f"no run in the files is called {name!r:.60}; there are {', '.join(shown)}"
+    )
 
 
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:
@@ -205,7 +210,7 @@ def _replay_and_show(options: ReplayOptions, console: Console) -> None:
         with asyncio.Runner() as runner, progress_bar() as progress:
             runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
             for file in options.files:
-                name = escape(plain(file.name).plain)
+                name = escape(harmless(file.name))
                 watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
                 for recording in _runs_in(file, options, damaged, watch):
                     runner.run(comparing.add(recording))
@@ -233,8 +238,9 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
     if options.json:
         sys.stdout.write(json.dumps(summary.as_json()) + "\n")
     else:
-        if summary.conclusion():
-            console.print(summary.conclusion(), style="bold", highlight=False)
+        conclusion = summary.conclusion()
+        if conclusion:
+            console.print(conclusion, style="bold", highlight=False)
             console.print()
         console.print(plain(", ".join(summary.files)))
         console.print(summary.headline())

@@ -1,4 +1,4 @@
-"""Baselines that replace old messages by shorter ones: by the rules of LangChain and of Agent Framework."""
+"""Baselines that replace old messages with shorter ones, by the rules of LangChain and of Agent Framework."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summarized(
     words: int,
     spent: list[int],
 ) -> list[Message]:
-    """Replace the oldest messages by a summary at a limit: the rule of LangChain's `SummarizationMiddleware`.
+    """Replace the oldest messages with a summary at a limit: the rule of LangChain's `SummarizationMiddleware`.
 
     Since no model writes the summary here, it consists of meaningless words and holds no value. LangChain keeps system
     messages outside of its conversation.
@@ -40,10 +40,10 @@ def summarized(
     Args:
         messages: All messages; those that a summary replaces are removed.
         counter: Counts tokens.
-        trigger: The number of tokens from which a prompt is summarized.
+        trigger: The number of tokens at which a prompt is summarized.
         keep: How many of the newest messages stay.
         words: The number of words in a summary.
-        spent: Gets the tokens of each call that writes a summary.
+        spent: The list to which the tokens of each call that writes a summary are added.
     """
     system = [message for message in messages if message.is_system]
     spoken = [message for message in messages if not message.is_system]
@@ -67,7 +67,7 @@ def compacted(
     """Join old results and drop the oldest messages: the rule of Agent Framework's `ContextWindowCompactionStrategy`.
 
     Args:
-        messages: All messages; what is joined or dropped stays so.
+        messages: All messages; those that are joined or dropped stay so in later prompts.
         counter: Counts tokens.
         tokens: The budget of a prompt.
         keep: How many of the newest calls keep their results as they are.

@@ -24,7 +24,7 @@ def _share(part: float, total: float) -> float:
 
 
 def _median_peak(figures: Figures, base: Figures) -> float:
-    """Return the median, over the runs, of the largest prompt as a share of the largest of `base`."""
+    """Return the median, over the runs, of the largest prompt as a share of the largest prompt under `base`."""
     if not figures.peaks:
         return 1.0
     shares = map(_share, figures.peaks, base.peaks)
@@ -40,8 +40,8 @@ class Result:
         figures: Its figures.
         unbounded: The figures of the unbounded context.
         reference: The figures of "reference only".
-        mean: For the first call of a run, the second, and so on: the mean tokens of its prompt, over the runs that have
-            that call.
+        mean: The mean tokens of the prompts of first calls, of second calls, and so on, each over the runs that have that
+            call.
     """
 
     policy: str
@@ -130,7 +130,7 @@ class Results:
 
 @dataclass(slots=True)
 class _Tally:
-    """The figures of one policy so far: sums, and the peak of each run."""
+    """The figures of one policy so far: sums over the runs, the peak of each run, and the tokens by number of the call."""
 
     figures: Figures = field(default_factory=Figures)
     tokens_by_call: Counter[int] = field(default_factory=Counter[int])
@@ -161,7 +161,7 @@ class Comparing:
         return list(by_name.values())
 
     async def add(self, recording: Recording) -> None:
-        """Replay `recording` through every policy. If that is interrupted, the recording counts for none of them."""
+        """Replay `recording` through every policy. If the replay is interrupted, no policy counts the recording."""
         meter = TokenMeter(self.meter.counter)
         needs = needs_by_call(recording.messages, meter)
         calls_of = dict[str, list[Figures]]()

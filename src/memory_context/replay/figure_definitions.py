@@ -47,9 +47,9 @@ earlier tool output and in no other earlier message. The same for every policy.
 identifier: A match of [A-Za-z0-9_][A-Za-z0-9_./:@#-]{{4,}} without . : / - at both ends, of {SHORTEST} characters or
 more, with a digit, _, /, @, #, an inner . or a capital after a small letter.
 
-named: The share of the needed values whose name stands in the prompt.
+named: The share of the needed values whose name is in the prompt.
 
-visible: The share of the needed values that stand in the prompt with {NEIGHBOURS} or more characters of the original on
+visible: The share of the needed values that are in the prompt with {NEIGHBOURS} or more characters of the original on
 one side, or with the whole original if neither side has that many; a run of white space, quotes, brackets, commas and
 colons counts as one space. A bare name does not say what it names.
 
@@ -86,4 +86,4 @@ reference: A MemoryContext that leaves only the reference: no preview, no recall
 memory: A MemoryContext with the given settings, and its defaults for the others.
 """),
 }
-"""The terms of both lists, by its title."""
+"""The terms of each list, by its title."""

@@ -14,7 +14,7 @@ from memory_context.replay.terminal_report import COLUMNS, cells
 from memory_context.replay.verdict_and_json import Summary, verdict
 
 FEWEST = 10
-"""The chart ends where fewer than one run in this many has the call: a mean over the few longest runs says little."""
+"""The chart ends where fewer than one run in this many has the call: a mean over the few longest runs means little."""
 
 CALL_COLUMNS = ("call", "in full", "sent", "needed", "out of sight", "lost")
 

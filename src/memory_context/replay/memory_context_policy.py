@@ -28,9 +28,7 @@ class RememberingContext:
         )
         # Seeded, so that every replay of a recording shows the same keys.
         self._manager.key_generator.source = Random(0)  # noqa: S311
-        run_id = None
-        if keeps_notes:
-            run_id = str(uuid4())
+        run_id = str(uuid4()) if keeps_notes else None
         notes = ScopedMemory(self._manager, run_id=run_id)
         view = self._manager.within(notes.places)
         self._held = HeldConversation.begin(view, settings, named_thread=True)
@@ -45,11 +43,9 @@ class RememberingContext:
         return await self._held.next_prompt()
 
     def stored(self, key: str) -> str | None:
-        """Return the text behind a reference."""
+        """Return the text under *key*; None if there is none."""
         item = self._manager.memory_store.get(self._manager.scope, key)
-        if item:
-            return item.text
-        return None
+        return item.text if item else None
 
     def schemas(self) -> str:
         """Return the schemas of the tools that every request carries, one per line."""

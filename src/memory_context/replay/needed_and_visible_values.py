@@ -11,9 +11,9 @@ NEIGHBOURS = 12
 
 # Five characters at least; shorter strings occur everywhere by chance.
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@#-]{4,}")
-# A digit, a sign that words do not have, or camelCase: what tells a name from a word.
+# What distinguishes a name from a word: a digit, a character that words do not have, or camelCase.
 _TELLING = re.compile(r"[0-9_/@#.]|[a-z][A-Z]")
-# The same value has different signs around it in JSON, in a repr and in prose.
+# The same value has different characters around it in JSON, in a repr and in prose.
 _LOOSE = re.compile(r"""[\s"'`()\[\]{}<>,:]+""")
 
 
@@ -44,7 +44,10 @@ def squash(text: str) -> str:
 
 
 def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
-    """Return the texts that show `word`: each of its occurrences in `outputs`, with its neighbours on one side."""
+    """Return the texts that show `word`: each of its occurrences in `outputs`, with its neighbours on one side.
+
+    Where an output has too few characters on both sides, the text is the whole output.
+    """
     found = set[str]()
     for output in outputs:
         for position in _positions(word, output):

@@ -31,7 +31,7 @@ from memory_context.replay.shortening_contexts import (
 )
 from memory_context.text.tokens.counter import TokenCounter
 
-# Of deepagents 0.7.32 (`FilesystemMiddleware`): the size of its tools' schemas without `execute`, in tokens of
+# From deepagents 0.7.32 (`FilesystemMiddleware`): the size of its tools' schemas without `execute`, in tokens of
 # o200k_base, and how many characters it counts as one token.
 FILE_TOOLS = 2027
 CHARACTERS = 4
@@ -87,7 +87,7 @@ class Policy:
 
 
 def default_policies(threshold: int = 500) -> list[Policy]:
-    """Return the policies of a report by default; those that fold or offload do it above `threshold` tokens."""
+    """Return the default policies of a report; those that fold or offload do so above `threshold` tokens."""
     names = (
         "unbounded",
         "buffered:size=20",
@@ -144,7 +144,7 @@ def parse_policy(text: str) -> Policy:
 
 
 def is_ours(policy: str) -> bool:
-    """Return whether *policy* is this library's, and not only its references."""
+    """Return whether *policy* is this library with previews and recall, not "reference only"."""
     return policy.partition(":")[0] == "memory"
 
 

@@ -10,9 +10,9 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import TokenCounter
 
 TOKENS_PER_MESSAGE = 4
-# Sums of fewer dollars are shown with more digits than cents.
+# Smaller sums, in dollars, are shown with more digits than cents.
 CENTS = 0.1
-# Sums of fewer dollars are only called less than this; Python would write them as 2e-05.
+# Smaller sums, in dollars, are shown as less than this; Python would write them as 2e-05.
 LEAST = 0.0001
 
 
@@ -89,9 +89,7 @@ def parse_price(text: str) -> Price:
     full_text, slash, cached_text = text.partition("/")
     try:
         full = float(full_text)
-        cached = full
-        if slash:
-            cached = float(cached_text)
+        cached = float(cached_text) if slash else full
     except ValueError:
         full = cached = -1.0
     if full > 0 and 0 <= cached <= full < float("inf"):

@@ -45,7 +45,8 @@ def together(messages: Iterable[Message]) -> Iterator[list[Message]]:
 def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
     """Convert messages of OpenAI's chat format to a conversation's; consecutive results count as having come together.
 
-    Results are put in the order of the calls that they answer, and get the names of these; unknown roles become users.
+    Results are put in the order of the calls that they answer, and get the names of those calls; a message with an unknown
+    role becomes a user's.
     """
     for number, group in enumerate(_groups(recorded)):
         if len(group) == 1:
@@ -91,12 +92,10 @@ def _reply(recorded: Json) -> Message:
     recorded_calls = recorded.get("tool_calls")
     single = recorded.get("function_call")
     if not recorded_calls:
-        # OpenAI's older format has a single one; Anthropic's are among the parts of the content.
+        # OpenAI's older format has a single call; Anthropic's calls are among the parts of the content.
         recorded_calls = [{"function": single}] if single else calls_in(recorded.get("content"))
     calls = tuple(map(_call, recorded_calls))
-    texts = {}
-    if text or not calls:
-        texts = {0: text}
+    texts = {0: text} if text or not calls else {}
     return Message("", "assistant", "assistant", texts, calls)
 
 

@@ -117,7 +117,7 @@ def _opened(path: Path, watch: Watch | None) -> Generator[Iterator[str]]:
     """Open a file and yield an iterator over its lines, decompressed."""
     try:
         with path.open("rb") as file:
-            # The buffer allows to peek, which a watched file does not.
+            # One can peek into the buffer, but not into a watched file.
             watched = watch(file) if watch else file
             raw = io.BufferedReader(cast("io.RawIOBase", watched))
             unzipped = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw

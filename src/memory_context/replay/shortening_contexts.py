@@ -53,7 +53,7 @@ class Ends:
     Attributes:
         lines: How many lines of either end.
         longest: The characters that a line is cut to.
-        note: A sentence that stands below the reference.
+        note: A sentence below the reference.
     """
 
     lines: int
@@ -72,7 +72,7 @@ class Ends:
 
 
 class OffloadContext(ShorteningContext):
-    """Replaces each large output by a reference and the output's ends.
+    """Replaces each large output with a reference and the output's ends.
 
     Args:
         counter: Counts the tokens that a reference names.
@@ -119,7 +119,7 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
         return list(messages)
     first = groups[:head]
     last_of_first = first[-1][0]
-    # Calls at the end would stand without their results, which are skipped.
+    # Calls at the end would be left without their results, which are skipped.
     if last_of_first.calls:
         del first[-1]
     text = f"Skipped {skipped} messages."

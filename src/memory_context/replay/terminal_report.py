@@ -10,8 +10,16 @@ from memory_context.display.safe_terminal_output import table
 from memory_context.replay.comparison import Result
 
 COLUMNS = (
-    *("policy", "tokens", "cost", "+ tools", "peak", "of ref"),
-    *("named", "visible", "lost", "trips"),
+    "policy",
+    "tokens",
+    "cost",
+    "+ tools",
+    "peak",
+    "of ref",
+    "named",
+    "visible",
+    "lost",
+    "trips",
 )
 
 

@@ -21,7 +21,7 @@ class Summary:
         threshold: The threshold of "reference only", which peaks are compared with.
         price: The price of tokens.
         complete: Whether the replay reached the end of the files.
-        damaged: For each damaged file its problem; the runs before the damage are counted, the rest is left out.
+        damaged: For each damaged file its problem; its runs before the damage are counted, the rest is left out.
     """
 
     results: Results
@@ -67,17 +67,13 @@ class Summary:
         before = results.unbounded
         after = ours.figures
         price = self.price
-        runs = f"Your {results.runs:,} runs"
-        if results.runs == 1:
-            runs = "Your run"
-        lost = "none would have been lost"
-        if after.lost:
-            lost = f"{after.lost:,} would have been lost"
+        runs = "Your run" if results.runs == 1 else f"Your {results.runs:,} runs"
+        lost = f"{after.lost:,}" if after.lost else "none"
         return (
             f"{runs}: {short(before.tokens)} tokens → {short(after.tokens)}, "
             f"{price.in_dollars(before.all_counted)} → {price.in_dollars(after.all_counted)} "
-            f"at the price of {price.model}, tools counted. Of {counted(self.needed, 'value')} needed later {lost}; "
-            f"{after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
+            f"at the price of {price.model}, tools counted. Of {counted(self.needed, 'value')} needed later {lost} would "
+            f"have been lost; {after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
         )
 
     def as_json(self) -> JsonObject:
@@ -118,9 +114,10 @@ def verdict(run: ReplayedRun) -> str:
 
 
 def short(tokens: int) -> str:
-    """Return a number of tokens as people say it: 4.1 M, 320 k, 812."""
-    for unit, name in ((1_000_000, "M"), (1000, "k")):
-        if tokens >= unit:
+    """Return a number of tokens as people say it, to three digits: 1.2 B, 4.1 M, 320 k, 812."""
+    for unit, name in ((1_000_000_000, "B"), (1_000_000, "M"), (1000, "k")):
+        # From half a digit below the unit on, three digits of the smaller unit would be rounded to 1e+03.
+        if tokens >= 0.9995 * unit:
             return f"{tokens / unit:.3g} {name}"
     return str(tokens)
 

@@ -14,6 +14,7 @@ from autogen_core.models import (
 )
 
 from memory_context.autogen.messages import neutral_of
+from memory_context.conversation.message import Message
 from memory_context.testing.calls_paired_with_results import call_errors
 
 _SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI accepts as a message's name
@@ -38,7 +39,9 @@ def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) ->
         PromptError: Rules are broken; the message names each of them and the place.
     """
     errors = list(_message_errors(messages))
-    neutral = [part for place, one in enumerate(messages) for part in neutral_of(one, str(place))]
+    neutral = list[Message]()
+    for place, message in enumerate(messages):
+        neutral += neutral_of(message, str(place))
     errors += call_errors(neutral, open_calls=open_calls)
     if errors:
         raise PromptError("; ".join(errors))

@@ -25,7 +25,7 @@ class CapacityContract:
     def test_full_tier_refuses(
         self, store: MemoryStore, capacity: Capacity, limit: int, unit: str
     ) -> None:
-        """A full tier, counted by user and tier id, refuses a memory with its size and limit."""
+        """A full tier, counted by user and tier id, refuses a memory, and the error has its size and limit."""
         for number in range(2):
             store.put(ANN, note("12345", "p1"), room=capacity)
             store.put(ANN, note("12345", f"other{number}"), room=capacity)

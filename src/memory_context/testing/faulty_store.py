@@ -49,15 +49,30 @@ DELAYING_FAULTS = {Fault.DELAY, Fault.LOCKED}
 WRITE_FAULTS = {Fault.FULL, Fault.LOCKED}
 
 READS = {
-    *("get", "get_many", "query", "search", "term_hits"),
-    *("deletion", "count", "sum", "usage", "users"),
+    "get",
+    "get_many",
+    "query",
+    "search",
+    "term_hits",
+    "deletion",
+    "count",
+    "sum",
+    "usage",
+    "users",
 }
 PAGED_READS = {"list_all", "list_deleted"}
 WRITES = {"put", "delete", "touch", "expire_at", "restore", "clear", "forget_user", "reindex"}
 # Attributes and methods of a store that are not verbs; they never fail.
 PASSED_ON = {
-    *("has_embedder", "quota", "codec", "redactor", "password_variable"),
-    *("database", "read_tables", "delete_rows", "close"),
+    "has_embedder",
+    "quota",
+    "codec",
+    "redactor",
+    "password_variable",
+    "database",
+    "read_tables",
+    "delete_rows",
+    "close",
 }
 
 
@@ -94,7 +109,7 @@ def random_faults(
 
 
 if TYPE_CHECKING:
-    # Type checkers see the verbs of a store. At run time they are made below, from their names.
+    # Type checkers see the verbs of a store. At run time, the methods are made below, from the verbs' names.
     _Verbs = SQLAlchemyStore
 else:
     _Verbs = object

@@ -62,7 +62,7 @@ def order_table(number: int, rows: int) -> str:
 
 sizes = st.integers(5, 90)
 large_texts = st.builds(order_log, numbers, sizes) | st.builds(order_table, numbers, sizes)
-# A value that is listed several times is generated so many times as often.
+# A value that is listed several times is generated that many times as often.
 tool_result = st.tuples(
     st.sampled_from(["read_log", "run", "search_orders"]),
     st.sampled_from(["today", "order-1-17"]),
@@ -122,7 +122,9 @@ def _turns(draw: st.DrawFn, number: int, *, keeps_notes: bool) -> ScriptedTurn:
 def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
     """Generate up to three parallel calls, or a single call of a memory tool."""
     words = draw(st.sampled_from(["", "Let me look."]))
-    kinds = ["tools", "tools", "tools", RETRIEVE] + [SAVE] * keeps_notes
+    kinds = ["tools", "tools", "tools", RETRIEVE]
+    if keeps_notes:
+        kinds.append(SAVE)
     kind = draw(st.sampled_from(kinds))
     if kind == "tools":
         results = list[ScriptedResult]()

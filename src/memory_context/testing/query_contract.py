@@ -98,7 +98,7 @@ class QueryContract:
             assert len(expected) == store.count(ANN, filters), filters
 
     def test_bad_filters(self, store: MemoryStore) -> None:
-        """Unknown columns and operators and values of the wrong type are refused."""
+        """Unknown columns, unknown operators and values of the wrong type are refused."""
         put(store)
 
         for filters in BAD_FILTERS:
@@ -122,7 +122,7 @@ class QueryContract:
             store.query(ANN, limit=-1)
 
     def test_offset(self, store: MemoryStore) -> None:
-        """A query skips as many memories as its offset says."""
+        """A query skips *offset* memories."""
         for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
             put(store, memory_key=key, importance=importance)
 
@@ -182,7 +182,7 @@ class QueryContract:
         assert [] == store.query(ANN, limit=0)
 
     def test_order_of_texts_and_none(self, store: MemoryStore) -> None:
-        """Texts are ordered and compared by code point, None comes last; ``-`` reverses it all."""
+        """Texts are ordered and compared by code point, and None comes last; ``-`` reverses the whole order."""
         for category in ("b", "B", None, "é", "a_z", "aZ"):
             put(store, category=category)
 

@@ -60,9 +60,7 @@ class ReferenceHost:
             prompts.append(await self._held.next_prompt())
             self.rewrites.append(self.stats.compactions + self.stats.late_folds)
             calls = tuple(result.call for result in reply.results)
-            words = {}
-            if reply.text or not calls:
-                words = {0: reply.text}
+            words = {0: reply.text} if reply.text or not calls else {}
             said = Message("", "assistant", "assistant", words, calls)
             await self._take_in([said])
             if reply.results:

@@ -74,7 +74,7 @@ def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 
 
 
 def problem_of_messages(messages: Sequence[Wire]) -> str | None:
-    """Return why OpenAI refuses *messages*; None if it takes them."""
+    """Return why OpenAI refuses *messages*; None if it accepts them."""
     for index, message in enumerate(messages):
         here = f"messages[{index}]"
         if message.get("content") is None and not message.get("tool_calls"):
@@ -85,7 +85,7 @@ def problem_of_messages(messages: Sequence[Wire]) -> str | None:
 
 
 def problem_of_strict_tool(tool: Wire) -> str | None:
-    """Return why OpenAI refuses a tool as strict; None if it takes it.
+    """Return why OpenAI refuses a tool as strict; None if it accepts it.
 
     See https://platform.openai.com/docs/guides/structured-outputs.
     """
@@ -152,9 +152,7 @@ def _completion(kind: str, model: str, choice: Wire) -> Wire:
 
 
 def _reason(message: Mapping[str, Any]) -> str:
-    if message.get("tool_calls"):
-        return "tool_calls"
-    return "stop"
+    return "tool_calls" if message.get("tool_calls") else "stop"
 
 
 def _chunks(message: Wire, model: str) -> Iterator[Wire]:

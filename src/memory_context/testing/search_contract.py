@@ -133,7 +133,7 @@ class SearchContract:
         assert {"project", "project/rockets"} == {hit.category for hit in hits}
 
     def test_search_without_words(self, store: MemoryStore) -> None:
-        """A blank search returns the newest memories first; one for signs or stop words alone finds nothing."""
+        """A blank search returns the newest memories first; one for symbols or stop words alone finds nothing."""
         for year in (2024, 2026, 2025):
             new_year = datetime(year, 1, 1, tzinfo=UTC)
             put(store, memory_key=f"k{year}", created_at=new_year)

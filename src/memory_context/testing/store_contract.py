@@ -324,7 +324,7 @@ class MemoryStoreContract(
         assert read_twice == touched
 
     def test_expire_at(self, store: MemoryStore) -> None:
-        """Memories get another end, and nothing else of them changes; those put again since are not changed."""
+        """Memories get another time of expiry, and nothing else of them changes; those put again since stay as they are."""
         endless = put(store, "endless")
         ends = put(store, "ends", expires_at=now())
         again = put(store, "again", expires_at=now())

@@ -99,7 +99,7 @@ class TransferContract:
         assert [fine, *before] == list(store.list_all(ANN))
 
     def test_two_versions_together(self, store: MemoryStore) -> None:
-        """Of two versions of a memory that come together, the first is stored, and found by its own words and key only."""
+        """Of versions of a memory that are restored together, the first is stored, and found only by its words and key."""
         first = _old("apples and pears", memory_key="fruit")
         second = replace(first, content="bananas and cherries")
         third = replace(first, content="dates and elderberries", memory_key="berries")

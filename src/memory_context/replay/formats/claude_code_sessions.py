@@ -16,7 +16,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.json_object import members_of
 from memory_context.replay.formats.content_parts import Json, parts_of
 
-# Fields that only a session's lines have: the first is in every message's line, the others in lines before messages.
+# Fields that only a session's lines have: the first is in each line of a message, the others in lines before these.
 _MARKS = ("sessionId", "leafUuid", "snapshot")
 _MESSAGE_TYPES = ("user", "assistant")
 NO_MESSAGES = "the lines of a session hold no message of a person or a model"

@@ -14,7 +14,7 @@ from memory_context.model.json_object import elements_of, members_of
 
 Json: TypeAlias = Mapping[str, Any]
 
-# For each kind of part, the field of its text. In OpenTelemetry's it is always `content`. A part without a type is text.
+# For each kind of part, the field of its text; in OpenTelemetry it is always `content`. A part without a type is a text.
 _TEXTS = {
     "": "text",
     "text": "text",
@@ -44,9 +44,20 @@ _RESULTS = {
 }
 # Parts without text; they are represented by their kind in brackets.
 _WITHOUT_TEXT = (
-    *("image", "image_url", "input_image", "audio", "input_audio", "video"),
-    *("file", "input_file", "document", "container_upload", "redacted_thinking"),
-    *("blob", "uri", "data"),
+    "image",
+    "image_url",
+    "input_image",
+    "audio",
+    "input_audio",
+    "video",
+    "file",
+    "input_file",
+    "document",
+    "container_upload",
+    "redacted_thinking",
+    "blob",
+    "uri",
+    "data",
 )
 
 # Parts that are represented by their JSON: search results, and the tools that Anthropic runs itself within one response.
@@ -93,7 +104,7 @@ def _text_of_part(part: object) -> str:
                 return text_of_content(fields[place])
     known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WHOLE, *_WITHOUT_TEXT))
     raise InvalidArgumentError(
-        f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
+        f"a part of unknown kind, {json.dumps(part)[:60]}; the known kinds are {known}"
     )
 
 
@@ -143,11 +154,11 @@ def _first(fields: Json, places: Sequence[str]) -> object:
 
 def calls_in(content: object) -> list[Json]:
     """Return the calls among the parts of a content."""
-    return [call for part in elements_of(content) if (call := call_of(part))]
+    return list(filter(None, map(call_of, elements_of(content))))
 
 
 def results_apart(message: Json) -> Iterator[Json]:
-    """Yield the results among the parts of `message` as messages of their own, then the rest of it."""
+    """Yield the results among the parts of `message` as messages of their own, then the message without them."""
     parts = elements_of(message.get("content"))
     rest = list[Json]()
     for part in parts:
@@ -169,7 +180,7 @@ def results_apart(message: Json) -> Iterator[Json]:
 
 
 def parts_of(message: Json) -> list[object]:
-    """Return the parts of a message's content; a text alone is one."""
+    """Return the parts of a message's content; a content that is a text is one part."""
     content: object = message.get("content") or []
     if isinstance(content, list):
         return cast("list[object]", content)

@@ -20,7 +20,7 @@ from memory_context.replay.formats.content_parts import Json
 
 NO_TEXTS = (
     "none of the spans or runs holds the messages of a model call; most instrumentations record them only if that is "
-    "switched on, as by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    "switched on, such as by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
 # Only spans of model calls are read; the spans around them repeat the same messages.
 _CALLING = ("chat", "generate_content", "text_completion")
@@ -42,7 +42,7 @@ class TracedCall:
 
     Attributes:
         trace: The trace or conversation that it belongs to.
-        started: When it began, as a text that sorts among those of the same file.
+        started: When it began, as a text; the texts of one file can be sorted.
         prompt: The messages that the model was sent, in one of the formats of recordings.
         reply: The messages that it answered.
     """
@@ -62,7 +62,7 @@ def is_traced(document: object) -> bool:
 
 
 def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
-    """Return the model calls among spans and runs, as far as these hold messages, in the order of their beginnings."""
+    """Return the model calls among spans and runs that hold messages, in the order in which they began."""
     calls = list[TracedCall]()
     for document in cast("Sequence[Json]", documents):
         if "run_type" in document:
@@ -101,7 +101,7 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
         return
     prompt = _parsed(attributes.get(_IN))
     reply = list[Json]()
-    # Only beside the newer convention's prompt are the others JSON, too.
+    # The reply and the instructions are JSON only if the prompt is, as in the newer convention.
     if prompt:
         reply = _parsed(attributes.get(_OUT))
         if instructions := _parsed(attributes.get(_SYSTEM)):
@@ -204,7 +204,7 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
 
 
 def _flat(value: object) -> list[Json]:
-    """Return a list of messages; of LangChain's list of lists, one for each prompt, the first, since a chat has one."""
+    """Return a list of messages; of LangChain's lists, one for each prompt, the first, since a chat has one prompt."""
     listed = elements_of(value)
     if listed and isinstance(listed[0], list):
         return cast("list[Json]", listed[0])

@@ -17,7 +17,7 @@ def is_item(message: Json) -> bool:
 
 
 def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
-    """Yield messages for items; the items that the model made in one response are joined to one message."""
+    """Yield messages for items; the items that the model made in one response are joined into one message."""
     messages = map(_message, items)
     for role, group in groupby(messages, key=lambda one: one["role"]):
         if role != "assistant":
@@ -42,7 +42,7 @@ def _message(item: Json) -> Json:
         }
     if call := call_of(item):
         return {"role": "assistant", "tool_calls": [call]}
-    # Reasoning: of most models only a summary is given.
+    # Reasoning, of which most models give only a summary.
     summary = item.get("summary") or ()
     whole = item.get("content") or ()
     return {"role": "assistant", "content": [*summary, *whole]}

@@ -21,10 +21,10 @@ class _GrowingRun:
 def grown_runs(
     calls: Iterable[tuple[str, Sequence[Message], Sequence[Message]]],
 ) -> Iterator[tuple[str, Sequence[Message]]]:
-    """Put model calls together to runs, and yield each with its name.
+    """Put model calls together into runs, and yield each run with its name.
 
     A call continues a run if its prompt begins with the whole prompt of the run's last call. If messages were compacted
-    or cut in between, it begins another run, since a replay could not build its prompt from the messages before.
+    or cut in between, it begins another run, since a replay could not build its prompt from the earlier messages.
 
     Args:
         calls: For each call its trace, its prompt, and the prompt with the reply.
@@ -35,8 +35,8 @@ def grown_runs(
         asked = [replace(message, id="") for message in prompt]
         for run in reversed(runs):
             length = len(run.prompt)
-            # A reply must follow the earlier prompt; the same question asked again is another run. This is looked at
-            # first, because whole prompts are compared slowly.
+            # A reply must follow the earlier prompt; the same question asked again is another run. This is checked
+            # first, because comparing whole prompts is slow.
             goes_on = len(asked) > length and asked[length].is_reply
             if goes_on and asked[:length] == run.prompt:
                 run.prompt = asked
@@ -48,7 +48,5 @@ def grown_runs(
     for run in runs:
         counts[run.trace] += 1
         number = counts[run.trace]
-        name = run.trace
-        if number > 1:
-            name = f"{name}/{number}"
+        name = f"{run.trace}/{number}" if number > 1 else run.trace
         yield name, run.with_reply

@@ -59,7 +59,7 @@ _WRAPPERS = (
 )
 # The fields that may name a run, the most specific first.
 _IDS = ("id", "thread_id", "session_id", "run_id", "name")
-# The fields that may hold what a message says.
+# The fields that may hold a message's content or calls.
 _CONTENT_FIELDS = ("content", "contents", "parts", "tool_calls", "function_call", "data", "kwargs")
 SKETCHED = 60  # characters
 
@@ -135,11 +135,12 @@ def _read_run(recorded: Sequence[object]) -> Sequence[Message]:
     if any(message.is_reply for message in messages):
         return messages
     given = [_fields(members_of(message)).get("role") for message in recorded]
-    unknown = dict.fromkeys(role for role in map(str, filter(None, given)) if role not in ROLES)
+    roles = dict.fromkeys(map(str, filter(None, given)))
+    unknown = ", ".join(role for role in roles if role not in ROLES)
     if unknown:
         raise InvalidArgumentError(
             "no message has the role of a model, assistant, but some have roles that are not known: "
-            f"{', '.join(unknown):.80}; the known ones are {', '.join(ROLES)}"
+            f"{unknown:.80}; the known ones are {', '.join(ROLES)}"
         )
     return messages
 
@@ -149,8 +150,8 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object
     if messages := elements_of(document):
         yield name, messages
     run = members_of(document)
-    ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
-    run_name = ids[0] if ids else name
+    ids = (str(run[key]) for key in _IDS if isinstance(run.get(key), str | int))
+    run_name = next(ids, name)
     # Other lists in the object are ignored.
     if isinstance(run.get("messages"), list):
         messages = run["messages"]
@@ -220,7 +221,7 @@ def _is_message(value: object) -> bool:
 
 
 def _kind(message: Json) -> str:
-    """Return the name of a message's class or kind, without ``Chunk`` and, of LangChain's, without ``Message``."""
+    """Return the kind of a message in lower case, such as ``ai`` for LangChain's ``AIMessageChunk``."""
     # LangChain's `dumpd`: {"lc": 1, "type": "constructor", "id": ["langchain", …, "AIMessage"],
     # "kwargs": …}.
     if message.get("lc") and isinstance(message.get("id"), list):
@@ -241,8 +242,8 @@ def _provider_fields(fields: Json) -> Json:
 
 
 def _tool_calls(fields: Json) -> list[Json]:
-    """Return the calls as the model wrote them, if that was kept; else as parsed."""
-    # Arguments that are parsed and dumped again have other spaces, and so other tokens.
+    """Return the calls as the model wrote them, if that was kept, otherwise as they were parsed."""
+    # Arguments that are parsed and dumped again have other spaces, and therefore other tokens.
     if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
