@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextvars
 import json
+import math
 import threading
 import time
 from collections import deque
@@ -42,11 +43,11 @@ from memory_context.stores.sql.schema import (
 )
 from memory_context.stores.sql.transactions import Database
 
-# How many records wait to be written at most. The oldest are dropped while the database is unreachable.
+# The largest number of records that wait to be written. The oldest are dropped while the database is unreachable.
 MAX_WAITING = 1000
 # Records that arrive within this many seconds are written in one transaction.
 GATHER_SECONDS = 0.2
-# Rows that were kept long enough are deleted at most once in so many seconds.
+# Rows that were kept long enough are deleted at most once within this many seconds.
 SWEEP_SECONDS = 3600.0
 # Each user's id is looked up in the index after the one before. SELECT DISTINCT would read the whole index.
 _CALLERS = sa.text("""
@@ -92,7 +93,7 @@ class CallLog:
         self._timer: threading.Timer | None = None
         self._breaker = breaker_of_a_store()
         self._is_failing = False
-        self._swept_at: float | None = None
+        self._swept_at = -math.inf
         _open_logs.add(self)
         in_child(self)
 
@@ -207,7 +208,7 @@ class CallLog:
         try:
             if not self._database.reads_only:
                 self._database.write(self._insert, taken)
-        except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
+        except Exception as error:  # noqa: BLE001 - otherwise the thread would die, and no other one would start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
                 was_failing, self._is_failing = self._is_failing, True
@@ -226,10 +227,8 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        if self._kept is None:
-            return
         moment = time.monotonic()
-        if self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS:
+        if self._kept is not None and moment - self._swept_at > SWEEP_SECONDS:
             connection.execute(sa.delete(calls).where(calls.c.at < (now() - self._kept)))
             self._swept_at = moment
 
@@ -300,7 +299,7 @@ def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
 
 
 def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
-    """Return the columns of `_texts_of`'s texts; the others of the row stay as they are."""
+    """Return the values of the columns that hold the texts of `_texts_of`. The row's other columns stay as they are."""
     columns: JsonObject = {}
     for column in _TEXTS:
         columns |= _stored(column, record.others[column], record.user_id, codec)

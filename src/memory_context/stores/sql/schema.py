@@ -127,7 +127,7 @@ owners = sa.Table(
     count("length"),
     NumberedKey("number"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
-    # Else SQLite would reuse the number of a forgotten user.
+    # Otherwise SQLite would reuse the number of a forgotten user.
     sqlite_autoincrement=True,
 )
 
@@ -152,9 +152,8 @@ passages = sa.Table(
         "ix_agent_memory_passages_lexemes",
         "lexemes",
         postgresql_using="gin",
-        sqlite_where=sa.text(
-            "lexemes IS NOT NULL"
-        ),  # they are always null on SQLite, so the index is empty
+        # They are always null on SQLite, so its index is empty.
+        sqlite_where=sa.text("lexemes IS NOT NULL"),
     ),
     sqlite_autoincrement=True,
 )

@@ -39,8 +39,9 @@ def store_url(
     a password gets the one in the environment variable `password_variable`, if that is set.
 
     Raises:
-        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
-            other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
+        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, it names a driver other
+            than psycopg, or it is a SQLite URL with something other than options after its
+            question mark.
     """
     check_arguments(password_variable=password_variable)
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
@@ -76,15 +77,15 @@ def store_url(
 
 
 def _refuse_words_as_options(url: str) -> None:
-    """Refuse words behind a question mark that are no options.
+    """Raise UnsupportedDatabaseError if words after the question mark of *url* are not options.
 
     SQLAlchemy drops them silently, and would open another file than the one that was meant.
     """
     _, _, options = url.partition("?")
-    # Nothing between two ampersands is no option and no word.
+    # SQLAlchemy accepts two ampersands with nothing between them.
     if not all("=" in option for option in filter(None, options.split("&"))):
         raise UnsupportedDatabaseError(
-            f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+            f"{options!r}, after the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
         )
 
 

@@ -46,7 +46,7 @@ from memory_context.text.index.chunks import (
     searchable,
 )
 
-# So many chunks are indexed or removed in one transaction, which takes a fraction of a second.
+# The number of chunks that are indexed or removed in one transaction, which takes a fraction of a second.
 BATCH = 500
 # A chunk is cut off in its second half (see `end_of_chunk`).
 _SHORTEST_CHUNK = SIZE // 2
