@@ -349,7 +349,7 @@ class FileStore(ClosedAtExit):
         try:
             yield
         except RedactionTimeoutError:
-            raise  # a TimeoutError, and so an OSError, but not of the system
+            raise  # it is a TimeoutError, and so an OSError, but not an error of the system
         except OSError as error:
             raise StoreUnavailableError(f"{self.directory}: {error.strerror or error}") from error
 

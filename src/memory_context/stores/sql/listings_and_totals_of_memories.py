@@ -180,9 +180,9 @@ class Catalog:
         limit: int = 50,
         offset: int = 0,
     ) -> list[MemoryItem]:
-        """Return the records that match. Their contents are usually left out, and are "" then.
+        """Return the records that match, only active ones unless *filters* say otherwise.
 
-        Only active records, unless *filters* say otherwise.
+        Their contents are usually not read, and are "" then.
 
         Raises:
             InvalidFilterError: There is no such column or operator.

@@ -2,7 +2,7 @@
 
 SQLAlchemy adds 30 to 70 microseconds to a statement that SQLite answers in 8, and a put has nine of them
 (``benchmarks/langgraph_store.py``). If an engine has listeners for its statements, as with tracing, SQLAlchemy executes
-them nevertheless, so that the listeners are called.
+them after all, so that the listeners are called.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
-# The right to write to the index stands for the rights to all tables; before there are any, the right to create them.
+# Whoever may write to the index may write to all tables. If there are no tables yet, the right to create them counts.
 _MAY_WRITE = sa.text(
     """
     SELECT current_setting('transaction_read_only') = 'off' AND coalesce(
@@ -55,7 +55,7 @@ _MAY_WRITE = sa.text(
 _WRITE_REFUSED = ("42501", "25006")
 
 _NO_VALUES: Values = {}
-# So often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
+# How often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
 DEADLOCKS = 3
 
 
@@ -132,9 +132,9 @@ class Database:
 
     @property
     def reads_only(self) -> bool:
-        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server.
+        """Return whether nothing can be written: to this SQLite file, by this PostgreSQL user, or to this standby server.
 
-        A server is asked until it says that one can, and again after it has refused to write.
+        A server is asked each time until it allows writing, and again after it has refused a write.
         """
         if self.dialect == "postgresql":
             self._may_write = self._may_write or self.run_as_it_is(_may_write)
@@ -160,7 +160,7 @@ class Database:
     ) -> T:
         """Do as `read`, in a writing transaction, which is rolled back if *work* raises.
 
-        Where PostgreSQL ends a deadlock by rolling it back, *work* is called again, three times at most.
+        If PostgreSQL rolls it back to end a deadlock, *work* is called again, three times at most.
         """
         self._prepare_schema()
         return self.run_as_it_is(lambda connection: work(connection, *args, **named), kind="write")

@@ -146,7 +146,7 @@ def supported(url: sa.URL) -> sa.URL:
 def file_of(url: sa.URL) -> Path | None:
     """Return the file of a SQLite database, as it is written in the URL.
 
-    None for PostgreSQL, and for a database in memory, also if one of SQLite's ``file:`` URIs names it.
+    None for PostgreSQL, and for a database in memory, even one that a ``file:`` URI of SQLite's names.
     """
     if url.get_backend_name() != "sqlite" or is_memory(url):
         return None

@@ -263,7 +263,7 @@ def nearest(
     inside: MemoryIds | None,
     limit: int,
 ) -> list[ChunkHit]:
-    """Return the chunks whose vectors are most similar to that of *query*, best first."""
+    """Return the chunks whose vectors are most similar to *query*, the vector of a query, best first."""
     if not sa.inspect(connection).has_table(table.name):
         return []
     distance = table.info["distance"]
