@@ -113,9 +113,10 @@ class Encrypted(Codec):
         opened, facts = unpacked(item, plain)
         # These two columns are readable too, for filters, so they are compared with their sealed copies. Records from
         # before they were sealed count as the least trusted: imported, with a key of the caller's choice.
-        sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
-        if (item.origin, item.generated_key) != sealed:
-            raise SealError(f"{item.memory_key!r} was changed: its origin is {sealed[0]}")
+        origin = facts.get("origin", IMPORT)
+        generated_key = facts.get("generated_key", False)
+        if item.origin != origin or item.generated_key != generated_key:
+            raise SealError(f"{item.memory_key!r} was changed: its origin is {origin}")
         return replace(
             opened,
             summary=facts["summary"],

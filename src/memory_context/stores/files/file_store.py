@@ -260,10 +260,12 @@ class FileStore(ClosedAtExit):
 
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the damaged files, with the reasons: those that do not hold a memory, and the file of model calls."""
-        self.callers()
-        calls = DamagedFile(PATH, self._calls.problem)
+        self.callers()  # notes whether the file of model calls is damaged
         with self._lock:
-            return (*self._opened().damaged, *([calls] if calls.reason else []))
+            damaged = self._opened().damaged
+        if self._calls.problem:
+            damaged += (DamagedFile(PATH, self._calls.problem),)
+        return damaged
 
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None

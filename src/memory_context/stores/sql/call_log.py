@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -27,7 +27,7 @@ from memory_context.model.call_log_records import (
     ModelCall,
 )
 from memory_context.model.item import now
-from memory_context.model.json_object import JsonObject
+from memory_context.model.json_object import JsonObject, elements_of
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
@@ -245,7 +245,7 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
 _TEXTS = ("prompt", "details")
 
 
-def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
+def _row_of(record: CallRecord, codec: Codec) -> JsonObject:
     facts = asdict(record.what)
     row = {
         "at": facts.pop("at"),
@@ -265,7 +265,7 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
     return row | _stored("details", json.dumps({**record.others, **facts}), record.user_id, codec)
 
 
-def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
+def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> JsonObject:
     """Return the values of *column* and of its twin for sealed bytes, of which one is None."""
     if text is None or codec.index == "plain":
         return {column: text, f"{column}_sealed": None}
@@ -307,25 +307,22 @@ def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
 
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
+    facts: JsonObject = {
+        "at": row.at,
+        "tokens_full": row.tokens_full,
+        "tokens_sent": row.tokens_sent,
+        "tokens": row.tokens_spent,
+    }
+    if prompts:
+        facts["prompt"] = json.loads(_opened("prompt", row, codec) or '""')
     details = json.loads(_opened("details", row, codec) or "{}")
-    kind = Decision if row.kind == "decision" else ModelCall
-    names = {field.name for field in fields(kind)}
-    facts = dict[str, Any]()
-    others = dict[str, Any]()  # they stay when the row is written again
     for name, value in details.items():
-        if name not in names:
-            others[name] = value
-        elif isinstance(value, list):
-            facts[name] = tuple(cast("list[str]", value))
-        else:
-            facts[name] = value
-    what: ModelCall | Decision
-    if kind is ModelCall:
-        prompt = _opened("prompt", row, codec) if prompts else None
-        sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
-        what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **facts)
-    else:
-        what = Decision(at=row.at, tokens=row.tokens_spent, **facts)
+        facts[name] = tuple(elements_of(value)) if isinstance(value, list) else value
+    kind = Decision if row.kind == "decision" else ModelCall
+    known = {field.name for field in fields(kind)}
+    what = kind(**{name: facts[name] for name in known & facts.keys()})
+    # What is not known here stays when the row is written again.
+    others = {name: value for name, value in details.items() if name not in known}
     return CallRecord(row.user_id, row.agent_id, row.thread_id, what, others)
 
 

@@ -301,7 +301,7 @@ def _opened_file(connection: AnyConnection) -> OpenedFile:
     # use here is taken for the one that is open.
     if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
-        path = next(row[2] for row in rows if row[1] == "main") or ""
+        path = next(file for _, name, file in rows if name == "main") or ""
         connection.info[_OPENED] = OpenedFile(path, file_at(path))
     return cast("OpenedFile", connection.info[_OPENED])
 

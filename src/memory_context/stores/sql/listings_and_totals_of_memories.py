@@ -275,8 +275,8 @@ class Catalog:
 
     def size(self) -> int:
         """Return the size of the database in bytes, including the index."""
-        [[size]] = self._tables.read_tables(
-            lambda connection: connection.execute(_SIZES[connection.dialect.name]).all()
+        size = self._tables.read_tables(
+            lambda connection: connection.scalar(_SIZES[connection.dialect.name])
         )
         return int(size or 0)
 

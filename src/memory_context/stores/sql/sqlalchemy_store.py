@@ -671,10 +671,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _catch_up(self, user_id: str) -> None:
         """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
-        if (
-            not self.database.rows(hits_to_memories.IS_PENDING, {"user": user_id})
-            or self.database.reads_only
-        ):
+        is_pending = self.database.rows(hits_to_memories.IS_PENDING, {"user": user_id})
+        if not is_pending or self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)
         remaining = self.most_caught_up

@@ -16,7 +16,7 @@ from memory_context.model.checked_arguments import check_arguments
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
 DEFAULT_URL = "sqlite:///memory.db"
-_DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+_DRIVERS = {"sqlite": "pysqlite", "postgresql": "psycopg"}
 _TRUE = ("true", "yes", "on", "y", "t", "1")  # as SQLAlchemy reads a parameter of a URL
 _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
 
@@ -128,8 +128,8 @@ def supported(url: sa.URL) -> sa.URL:
         raise UnsupportedDatabaseError(
             f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         )
-    if driver not in _DRIVERS[backend]:
-        suggestion = f"{backend}+{_DRIVERS[backend][1]}"
+    if driver not in ("", _DRIVERS[backend]):
+        suggestion = f"{backend}+{_DRIVERS[backend]}"
         raise UnsupportedDatabaseError(
             f"the driver {driver!r} is not supported; write {suggestion}://…"
         )
