@@ -27,7 +27,7 @@ from memory_context.model.call_log_records import (
     ModelCall,
 )
 from memory_context.model.item import now
-from memory_context.model.json_object import JsonObject, elements_of
+from memory_context.model.json_object import JsonObject
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
@@ -317,7 +317,7 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
         facts["prompt"] = json.loads(_opened("prompt", row, codec) or '""')
     details = json.loads(_opened("details", row, codec) or "{}")
     for name, value in details.items():
-        facts[name] = tuple(elements_of(value)) if isinstance(value, list) else value
+        facts[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
     kind = Decision if row.kind == "decision" else ModelCall
     known = {field.name for field in fields(kind)}
     what = kind(**{name: facts[name] for name in known & facts.keys()})
