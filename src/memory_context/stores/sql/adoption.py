@@ -24,8 +24,8 @@ from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# As text, so that a time that Python does not have, such as 'infinity', is an error of its row. On PostgreSQL, times
-# without a zone are in the time zone of the database; on SQLite they are texts in UTC, unless they say otherwise.
+# As text, so that a time that Python cannot represent, such as 'infinity', is an error of its row. On PostgreSQL, times
+# without a zone are in the time zone of the database; on SQLite times are texts, in UTC unless they name a zone.
 _MOMENTS = {
     "postgresql": "CAST(created_at::TIMESTAMPTZ AT TIME ZONE 'UTC' AS TEXT)",
     "sqlite": "created_at",
@@ -35,8 +35,17 @@ SELECT id, CAST(user_id AS TEXT) AS user_id, CAST(agent_id AS TEXT) AS agent_id,
     memory_key, memory_type, summary, content, content_metadata, {moment} AS created_at, is_active
 FROM agent_memories_before_adoption AS old ORDER BY old.created_at DESC"""
 _COLUMNS = (
-    *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type"),
-    *("summary", "content", "content_metadata", "created_at", "is_active"),
+    "id",
+    "user_id",
+    "agent_id",
+    "thread_id",
+    "memory_key",
+    "memory_type",
+    "summary",
+    "content",
+    "content_metadata",
+    "created_at",
+    "is_active",
 )
 _NEEDED = ("id", "user_id", "memory_key")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.\-]")

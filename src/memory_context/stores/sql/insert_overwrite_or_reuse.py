@@ -28,7 +28,7 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import within
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
-# A record that was changed less long ago is not written again for its time alone.
+# A record that was changed less than this ago is not written again if only its time would change.
 FRESH = timedelta(minutes=1)
 # Prepared once, because a fold puts many records, and each one is first looked up by its identity.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))

@@ -160,7 +160,11 @@ passages = sa.Table(
 
 # The columns that the statements of the keyword index select: ranked chunks, and the chunk ids of each lexeme.
 HIT_COLUMNS = (
-    *(passages.c.id, passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line),
+    passages.c.id,
+    passages.c.memory_id,
+    passages.c.start,
+    passages.c.stop,
+    passages.c.line,
     sa.column("score", sa.Float),
 )
 HELD_COLUMNS = (

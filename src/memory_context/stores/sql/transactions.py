@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -251,11 +251,8 @@ class Database:
                 pooled = engine.raw_connection()
             except engine.dialect.loaded_dbapi.Error as error:
                 raise of_sqlalchemy(error, engine) from error
-            try:
-                with file_watch.on_its_file(pooled, engine):
-                    return statement.rows(pooled, engine, values)
-            finally:
-                pooled.close()
+            with closing(pooled), file_watch.on_its_file(pooled, engine):
+                return statement.rows(pooled, engine, values)
 
     @property
     def engine(self) -> sa.Engine:
@@ -299,7 +296,7 @@ class Database:
             # Without its cause, which contains the value.
             raise StoreError(f"the database cannot take this value: {error}") from None
         except Exception as error:
-            # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
+            # The driver's own error, if rows are fetched without SQLAlchemy: for example a time that Python cannot represent.
             engine = self._engine
             if not engine or not isinstance(error, engine.dialect.loaded_dbapi.Error):
                 raise
