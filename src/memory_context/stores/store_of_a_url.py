@@ -16,13 +16,14 @@ from memory_context.stores.codec import Codec, url_prefix
 from memory_context.stores.compression import Compressed
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.transactions import AnyDatabase
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 
 if TYPE_CHECKING:
     from memory_context.stores.files.file_store import FileStore
     from memory_context.text.redact import Redactor
 
-AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
+AnyStore: TypeAlias = AnyDatabase | MemoryStore
 """Everything by which a caller may name a store: see `as_store`."""
 
 FILES = "file:"

@@ -6,6 +6,7 @@ Every path is opened step by step from the folder's own handle, without followin
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
 import stat
 from collections.abc import Generator
@@ -22,8 +23,8 @@ STATE = ".memory-context"
 FILE_MODE = 0o644
 DIRECTORY_MODE = 0o755
 _DRAFT = ".tmp"
-# Only names of exactly this length are removed as drafts, so that a person's own .tmp files stay.
-_DRAFT_LENGTH = len(f".{uuid4().hex}{_DRAFT}")
+# Only names of exactly this form are removed as drafts, so that a person's own .tmp files stay.
+_DRAFTS = f".{'?' * 32}{_DRAFT}"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NOFOLLOW at every step: a link in the folder must not lead the store out of it.
 _BELOW = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -125,11 +126,9 @@ class MemoryFolder:
     def remove_drafts(self) -> None:
         """Remove the half-written files that a crash left. Only for the process that holds the lock."""
         for _, _, names, directory in os.fwalk(self.path):
-            for name in names:
-                is_ours = name.startswith(".") and name.endswith(_DRAFT)
-                if is_ours and len(name) == _DRAFT_LENGTH:
-                    with suppress(OSError):
-                        os.unlink(name, dir_fd=directory)
+            for name in fnmatch.filter(names, _DRAFTS):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=directory)
 
     def open_state(self, name: str) -> int:
         """Open a file in the store's state folder (``.memory-context``), made if missing, and return its descriptor."""

@@ -81,7 +81,7 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import (
     within,
 )
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
-from memory_context.stores.sql.transactions import Database
+from memory_context.stores.sql.transactions import AnyDatabase, Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.analyzer import wanted_by
 from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedding_model
@@ -143,7 +143,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def __init__(
         self,
-        store: str | sa.URL | sa.Engine | sa.Pool | None = None,
+        store: AnyDatabase | None = None,
         *,
         password_variable: str = urls.PASSWORD_VARIABLE,
         embedder: AnyEmbedder | None = None,

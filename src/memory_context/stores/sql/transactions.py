@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -37,6 +37,8 @@ from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decode
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.text.index.analyzer import VERSION
 
+AnyDatabase: TypeAlias = str | sa.URL | sa.Engine | sa.Pool
+"""Everything by which a caller may name a database: its URL, an engine, or a connection pool."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -80,7 +82,7 @@ class Database:
 
     def __init__(
         self,
-        source: str | sa.URL | sa.Engine | sa.Pool | None,
+        source: AnyDatabase | None,
         password_variable: str,
         codec: Codec,
     ) -> None:

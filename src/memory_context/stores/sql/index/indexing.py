@@ -126,14 +126,12 @@ FROM (
 ) AS waiting
 ORDER BY created_at DESC
 """
-_OF_USER = "WHERE p.user_id = :user"
-_PENDING_OF_ALL = sa.text(_PENDING.format(where="")).columns(memory_id=sa.Uuid())
-_PENDING_OF_USER = sa.text(_PENDING.format(where=_OF_USER)).columns(memory_id=sa.Uuid())
 
 
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
-    statement = _PENDING_OF_ALL if user_id is None else _PENDING_OF_USER
+    where = "" if user_id is None else "WHERE p.user_id = :user"
+    statement = sa.text(_PENDING.format(where=where)).columns(memory_id=sa.Uuid())
     return [PendingMemory(*row) for row in connection.execute(statement, {"user": user_id})]
 
 
