@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from cryptography.exceptions import InvalidTag
 
@@ -160,6 +160,6 @@ class Encrypted(Codec):
 
 
 def _associated_data(item: MemoryItem) -> bytes:
-    """Return the associated data of AES-GCM, without which the sealed record cannot be decrypted."""
-    bound_to: tuple[Any, ...] = (item.user_id, item.memory_key, item.memory_type, item.tier)
-    return json.dumps(["memory-context", *bound_to]).encode()
+    """Return the associated data of AES-GCM: what the sealed record is bound to, so that only with it can it be decrypted."""
+    bound_to = ["memory-context", item.user_id, item.memory_key, item.memory_type, item.tier]
+    return json.dumps(bound_to).encode()
