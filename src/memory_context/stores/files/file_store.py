@@ -230,7 +230,7 @@ class FileStore(ClosedAtExit):
                 free: list[AnyRecord] = []
                 for record in batch:
                     if folder.holds_damaged(record):
-                        total += conflict(record, "a damaged file stands in its place")
+                        total += conflict(record, "a damaged file is in its place")
                     else:
                         free.append(record)
                 with self._written() as index:
