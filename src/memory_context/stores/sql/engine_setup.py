@@ -41,7 +41,7 @@ Transaction: TypeAlias = Literal["statement", "read", "write"]
 _SECURE_DELETE = "memory_context_overwrites"
 # WAL lets others read while one connection writes. With synchronous=NORMAL a power failure may undo
 # the last commits, but never damages the file. If only the process is killed, nothing is lost.
-_SQLITE_PRAGMAS = (
+_SQLITE_PRAGMAS: tuple[str, ...] = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA busy_timeout={BUSY_MILLISECONDS}",

@@ -185,9 +185,13 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     # batch.
     found = connection.execute(mine.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
-    # Not a batch of a text that was replaced since it was read.
-    due = [batch for batch in due if changed.get(batch.memory.id) == batch.memory.updated_at]
+    due = [
+        batch
+        for batch in next_ones
+        if done.get(batch.memory.id) == batch.start
+        # Not if the text was replaced since it was read.
+        if changed.get(batch.memory.id) == batch.memory.updated_at
+    ]
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)

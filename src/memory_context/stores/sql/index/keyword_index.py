@@ -145,10 +145,8 @@ def add(
         for chunk in chunks_of_memory:
             # Not `asdict`, which takes 70 times as long.
             row = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
-            row["user_id"] = user_id
-            row["memory_id"] = memory_id
-            row["names"] = owner.named(chunk.names)
-            rows.append(row)
+            names = owner.named(chunk.names)
+            rows.append({**row, "user_id": user_id, "memory_id": memory_id, "names": names})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
@@ -258,6 +256,5 @@ def term_hits(
     places = sa.select(passages.c.id, passages.c.start, passages.c.stop).filter_by(user_id=user_id)
     rows = connection.execute(places.where(passages.c.id.in_(best)))
     spans = {chunk: span for chunk, *span in rows}
-    in_index = [chunk for chunk in best if chunk in spans]
-    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in in_index]
+    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
     return replace(hits, here=hits.here | held.keys(), places=found)
