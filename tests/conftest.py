@@ -81,8 +81,8 @@ _compiled: MutableMapping[Any, Any] = LRUCache(10_000)
 sa.Engine._compiled_cache = property(lambda _: _compiled, lambda *_: None)  # type: ignore[assignment] # noqa: SLF001
 DefaultDialect.__hash__ = lambda dialect: hash(type(dialect))  # type: ignore[method-assign,assignment]
 DefaultDialect.__eq__ = _renders_alike  # type: ignore[method-assign,assignment]
-_compile_once = functools.cache(prepared_statements._compile)  # noqa: SLF001
-prepared_statements._compile = lambda statement, dialect, columns: (  # noqa: SLF001
+_compile_once = functools.cache(prepared_statements._Compiled)  # noqa: SLF001
+prepared_statements._Compiled = lambda statement, dialect, columns: (  # type: ignore[assignment,misc] # noqa: SLF001
     _compile_once(statement, dialect, columns and tuple(columns))
 )
 # A process of the command line builds its verbs once, too. Beside LangChain 0.3 there is no command line.

@@ -46,11 +46,12 @@ class Compressed(Codec):
         """See `Codec.decode`. Records that were stored without the codec stay readable."""
         if item.media_type != self.media_type:
             return super().decode(item)
-        return with_content(item, *unpacked(item, item.data))
+        decoded_item, _ = unpacked(item, item.data)
+        return decoded_item
 
 
 def compressed(item: MemoryItem) -> tuple[JsonObject, bytes]:
-    """Return the bytes of a content, compressed where that makes them smaller, and the facts that `with_content` needs."""
+    """Return the bytes of a content, compressed where that makes them smaller, and the facts that `unpacked` needs."""
     data = item.data
     facts = {"media_type": item.media_type, "zlib": False}
     if _LEAST_COMPRESSED <= len(data) <= LARGEST:
@@ -60,18 +61,29 @@ def compressed(item: MemoryItem) -> tuple[JsonObject, bytes]:
     return facts, data
 
 
-def with_content(item: MemoryItem, facts: Mapping[str, Any], data: bytes) -> MemoryItem:
-    """Return *item* with the content that `compressed` turned into *facts* and *data*.
+def packed(facts: Mapping[str, Any], data: bytes) -> bytes:
+    """Return *facts*, as JSON, and *data* as one sequence of bytes."""
+    head = encoded(json.dumps(facts, ensure_ascii=False))
+    return len(head).to_bytes(_LENGTH_BYTES) + head + data
+
+
+def unpacked(item: MemoryItem, data: bytes) -> tuple[MemoryItem, JsonObject]:
+    """Return *item* with the content that `packed` put into *data*, and the facts beside it.
 
     Raises:
         SealError: The bytes are damaged.
     """
+    stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES])
+    head = data[_LENGTH_BYTES:stop]
+    plain = data[stop:]
     try:
-        plain = _decompressed(data) if facts["zlib"] else data
+        facts = json.loads(head.decode("utf-8", "surrogatepass"))
+        if facts["zlib"]:
+            plain = _decompressed(plain)
         content = decoded(plain, facts["media_type"])
     except (KeyError, ValueError, zlib.error) as error:
-        raise _damaged(item) from error
-    return replace(item, content=content, media_type=facts["media_type"])
+        raise SealError(f"the stored content of {item.memory_key!r} is damaged") from error
+    return replace(item, content=content, media_type=facts["media_type"]), facts
 
 
 def _decompressed(data: bytes) -> bytes:
@@ -85,28 +97,3 @@ def _decompressed(data: bytes) -> bytes:
     if not stream.eof:
         raise ValueError(f"it does not end within {LARGEST} bytes")
     return plain
-
-
-def packed(facts: Mapping[str, Any], data: bytes) -> bytes:
-    """Return *facts*, as JSON, and *data* as one sequence of bytes."""
-    head = encoded(json.dumps(facts, ensure_ascii=False))
-    return len(head).to_bytes(_LENGTH_BYTES) + head + data
-
-
-def unpacked(item: MemoryItem, data: bytes) -> tuple[JsonObject, bytes]:
-    """Return the facts and the data of *item* that `packed` put together.
-
-    Raises:
-        SealError: The bytes are damaged.
-    """
-    stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES])
-    head = data[_LENGTH_BYTES:stop]
-    try:
-        facts = json.loads(head.decode("utf-8", "surrogatepass"))
-    except ValueError as error:
-        raise _damaged(item) from error
-    return facts, data[stop:]
-
-
-def _damaged(item: MemoryItem) -> SealError:
-    return SealError(f"the stored content of {item.memory_key!r} is damaged")

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from cryptography.exceptions import InvalidTag
 
@@ -14,7 +14,7 @@ from memory_context.exceptions import InvalidArgumentError, SealError
 from memory_context.model.item import SEALED, MemoryItem
 from memory_context.model.origin import IMPORT
 from memory_context.stores.codec import Codec
-from memory_context.stores.compression import compressed, packed, unpacked, with_content
+from memory_context.stores.compression import compressed, packed, unpacked
 from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
 
 HIDDEN = "(encrypted)"
@@ -110,13 +110,13 @@ class Encrypted(Codec):
                 f"{item.memory_key!r} is not encrypted, but this store is; with accept_plain=True it can be read"
             )
         plain = self.unseal(item.data, _associated_data(item), repr(item.memory_key))
-        facts, data = unpacked(item, plain)
+        opened, facts = unpacked(item, plain)
         # These two columns are readable too, for filters, so they are compared with their sealed copies. Records from
         # before they were sealed count as the least trusted: imported, with a key of the caller's choice.
-        sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
-        if (item.origin, item.generated_key) != sealed:
-            raise SealError(f"{item.memory_key!r} was changed: its origin is {sealed[0]}")
-        opened = with_content(item, facts, data)
+        origin = facts.get("origin", IMPORT)
+        generated_key = facts.get("generated_key", False)
+        if item.origin != origin or item.generated_key != generated_key:
+            raise SealError(f"{item.memory_key!r} was changed: its origin is {origin}")
         return replace(
             opened,
             summary=facts["summary"],
@@ -160,6 +160,6 @@ class Encrypted(Codec):
 
 
 def _associated_data(item: MemoryItem) -> bytes:
-    """Return the associated data of AES-GCM, without which the sealed record cannot be decrypted."""
-    bound_to: tuple[Any, ...] = (item.user_id, item.memory_key, item.memory_type, item.tier)
-    return json.dumps(["memory-context", *bound_to]).encode()
+    """Return the associated data of AES-GCM: what the sealed record is bound to, so that only with it can it be decrypted."""
+    bound_to = ["memory-context", item.user_id, item.memory_key, item.memory_type, item.tier]
+    return json.dumps(bound_to).encode()

@@ -45,7 +45,7 @@ class MemoryStore(Protocol):
 
     Raises:
         StoreError: The operation failed. Nothing was changed.
-        InvalidArgumentError: A query, filters or another argument of the wrong type.
+        InvalidArgumentError: A query, filters or another argument has the wrong type.
         InvalidFilterError: A filter or an order names an unknown column or operator, or a value
             whose type is not that of the column.
     """
@@ -112,7 +112,7 @@ class MemoryStore(Protocol):
                 Memories without a value count as smallest.
 
         Raises:
-            InvalidArgumentError: A negative limit or offset.
+            InvalidArgumentError: The limit or the offset is negative.
         """
         ...
 
@@ -227,7 +227,7 @@ class MemoryStore(Protocol):
             filters: The conditions that the memories must meet.
 
         Raises:
-            InvalidFilterError: Another column.
+            InvalidFilterError: It is another column.
         """
         ...
 

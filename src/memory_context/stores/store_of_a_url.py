@@ -16,14 +16,15 @@ from memory_context.stores.codec import Codec, url_prefix
 from memory_context.stores.compression import Compressed
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.transactions import AnyDatabase
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 
 if TYPE_CHECKING:
     from memory_context.stores.files.file_store import FileStore
     from memory_context.text.redact import Redactor
 
-AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
-"""Everything that a caller may name a store by: see `as_store`."""
+AnyStore: TypeAlias = AnyDatabase | MemoryStore
+"""Everything by which a caller may name a store: see `as_store`."""
 
 FILES = "file:"
 CODECS = ("compressed", "encrypted")
@@ -71,7 +72,7 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
     codecs = [name for name in prefixes if name != REDACTED]
     if len(codecs) > 1:
         raise InvalidArgumentError(
-            f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
+            f"a store has one codec, so only one of {', '.join(CODECS)} may come before its URL: {unread_url(url)!r}"
         )
     codec = Compressed() if codecs else Codec()
     if codecs == ["encrypted"]:
@@ -102,8 +103,8 @@ def _file_store(url: str, inner_url: str, codec: Codec, redactor: Redactor | Non
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(inner_url.removeprefix(FILES))
-    # file:///folder, file://localhost/folder and file:folder name a folder of this machine;
-    # file://host/folder is one of another machine.
+    # file:///folder, file://localhost/folder and file:folder name a folder on this machine;
+    # file://host/folder names one on another machine.
     if path.startswith("//localhost/"):
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")

@@ -1,4 +1,4 @@
-"""The folders in which memories of a category lie, and the category of a file by its folders."""
+"""The folders that hold the memories of a category, and the category of a file by its folders."""
 
 from __future__ import annotations
 

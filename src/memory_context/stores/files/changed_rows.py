@@ -60,5 +60,5 @@ def take(connection: sa.Connection) -> Changes:
     return Changes(
         memories=[(user, UUID(memory_id)) for user, memory_id in memories],
         reads=[(user, UUID(memory_id)) for user, memory_id in reads],
-        deletions=[(user, key) for user, key in deletions],
+        deletions=deletions,
     )

@@ -157,12 +157,8 @@ class FileStore(ClosedAtExit):
             StoreUnavailableError: The folder cannot be read.
         """
         with self._lock:
-            before, self._indexed = self._indexed, None
-            try:
-                self._opened()
-            finally:
-                if before:
-                    before.index.close()
+            self._drop_index()
+            self._opened()
 
     put = _writing(SQLAlchemyStore.put)
     expire_at = _writing(SQLAlchemyStore.expire_at)
@@ -226,7 +222,7 @@ class FileStore(ClosedAtExit):
             return touched
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
-        """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""
+        """See `MemoryStore.restore`. A record is also a conflict if a damaged file has the path that its file would get."""
         total = Restored()
         for batch in batches_of_records(records):
             with self._lock:
@@ -234,7 +230,7 @@ class FileStore(ClosedAtExit):
                 free: list[AnyRecord] = []
                 for record in batch:
                     if folder.holds_damaged(record):
-                        total += conflict(record, "a damaged file stands in its place")
+                        total += conflict(record, "a damaged file is in its place")
                     else:
                         free.append(record)
                 with self._written() as index:
@@ -252,9 +248,8 @@ class FileStore(ClosedAtExit):
         """
         with self._lock:
             self._hold_lock()
-            if (
-                self._opened().is_outdated()
-            ):  # so that files of the user that were added meanwhile go, too
+            # Files of the user that were added since the folder was read must be removed, too.
+            if self._opened().is_outdated():
                 self.refresh()
             with self._written() as index:
                 receipt = index.forget_user(user_id)
@@ -265,10 +260,12 @@ class FileStore(ClosedAtExit):
 
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the damaged files, with the reasons: those that do not hold a memory, and the file of model calls."""
-        self.callers()
-        calls = DamagedFile(PATH, self._calls.problem)
+        self.callers()  # notes whether the file of model calls is damaged
         with self._lock:
-            return (*self._opened().damaged, *([calls] if calls.reason else []))
+            damaged = self._opened().damaged
+        if self._calls.problem:
+            damaged += (DamagedFile(PATH, self._calls.problem),)
+        return damaged
 
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
@@ -284,7 +281,7 @@ class FileStore(ClosedAtExit):
                 return self._opened().write_all(user_id, progress)
 
     def close(self) -> None:
-        """See `MemoryStore.close`. After it another process may write."""
+        """See `MemoryStore.close`. Afterwards another process may write."""
         self._calls.close()
         with self._lock:
             self._drop_index()
@@ -354,7 +351,7 @@ class FileStore(ClosedAtExit):
         try:
             yield
         except RedactionTimeoutError:
-            raise  # a TimeoutError, and so an OSError, but not of the system
+            raise  # it is a TimeoutError, and so an OSError, but not an error of the system
         except OSError as error:
             raise StoreUnavailableError(f"{self.directory}: {error.strerror or error}") from error
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any, TypeGuard
 
 import sqlalchemy as sa
@@ -80,8 +81,7 @@ class IndexedFolder:
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the files that do not hold a memory, sorted by path."""
-        by_path = sorted(self._problems.items())
-        return tuple(DamagedFile(path, problem) for path, problem in by_path)
+        return tuple(starmap(DamagedFile, sorted(self._problems.items())))
 
     def is_outdated(self) -> bool:
         """Return whether the folder changed since it was read."""
@@ -90,7 +90,7 @@ class IndexedFolder:
         return self._folder.scan() != self._signatures
 
     def holds_damaged(self, record: AnyRecord) -> TypeGuard[MemoryItem]:
-        """Return whether *record* is a memory, and a damaged file stands where its file would be."""
+        """Return whether *record* is a memory, and a damaged file has the path that its file would get."""
         return isinstance(record, MemoryItem) and path_of(record) in self._problems
 
     def save(self) -> None:
@@ -259,9 +259,7 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        runs: list[restore_imported_records.Run] = [
-            (run, {}) for run in restore_imported_records.runs(records)
-        ]
+        runs = list(restore_imported_records.runs(records))
         return self.index.database.write(restore_imported_records.restore, user_id, runs)
 
 

@@ -29,7 +29,7 @@ Reads: TypeAlias = tuple[int, datetime]
 
 
 def read_deletions(folder: MemoryFolder) -> dict[str, dict[str, Deletion]]:
-    """Return the deletions by user and key. A line without a time takes the deletion of its key back."""
+    """Return the deletions by user and key. A line without a time takes back the deletion of its key."""
     users: defaultdict[str, dict[str, Deletion]] = defaultdict(dict)
     for line in _lines(folder, DELETED):
         with suppress(InvalidRecordError, InvalidScopeError, KeyError, TypeError):

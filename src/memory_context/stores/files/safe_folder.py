@@ -6,9 +6,10 @@ Every path is opened step by step from the folder's own handle, without followin
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -22,8 +23,8 @@ STATE = ".memory-context"
 FILE_MODE = 0o644
 DIRECTORY_MODE = 0o755
 _DRAFT = ".tmp"
-# Only names of exactly this length are removed as drafts, so that a person's own .tmp files stay.
-_DRAFT_LENGTH = len(f".{uuid4().hex}{_DRAFT}")
+# Only names of exactly this form are removed as drafts, so that a person's own .tmp files stay.
+_DRAFTS = f".{'?' * 32}{_DRAFT}"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NOFOLLOW at every step: a link in the folder must not lead the store out of it.
 _BELOW = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -60,7 +61,7 @@ class MemoryFolder:
             OSError: A folder cannot be read.
         """
         signatures: dict[str, Signature] = {}
-        with suppress(FileNotFoundError), self._opened(()) as directory:
+        with suppress(FileNotFoundError), self._opened("") as (directory, _):
             _scan(directory, "", signatures)
         return signatures
 
@@ -70,10 +71,9 @@ class MemoryFolder:
         Raises:
             OSError: It cannot be read, or is not a plain file.
         """
-        folders, name = _split(path)
         # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
         flags = _BELOW | os.O_RDONLY | os.O_NONBLOCK
-        with self._opened(folders) as directory:
+        with self._opened(path) as (directory, name):
             handle = os.open(name, flags, dir_fd=directory)
         with os.fdopen(handle, "rb") as file:
             # Checked on the open file, because the name may refer to another one by now.
@@ -83,9 +83,8 @@ class MemoryFolder:
 
     def signature(self, path: str) -> Signature | None:
         """Return the signature of a file; None if there is no such file."""
-        folders, name = _split(path)
         try:
-            with self._opened(folders) as directory:
+            with self._opened(path) as (directory, name):
                 return _signature_of(name, directory)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -96,21 +95,17 @@ class MemoryFolder:
         Raises:
             OSError: It cannot be written.
         """
-        folders, name = _split(path)
         draft = f".{uuid4().hex}{_DRAFT}"
-        with self._opened(folders, make=True) as directory:
+        with self._opened(path, make=True) as (directory, name):
             replace_in(directory, name, data, self._file_mode, draft)
             return _signature_of(name, directory)
 
     def append(self, path: str, lines: bytes) -> None:
         """Append complete lines to a file. If a crash cut off its last line, that line is ended first."""
-        folders, name = _split(path)
-        flags = _BELOW | os.O_RDWR | os.O_CREAT | os.O_APPEND
-        with self._opened(folders, make=True) as directory:
-            handle = os.open(name, flags, self._file_mode, dir_fd=directory)
+        handle = self._open_or_make(path, os.O_APPEND)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
-            # A crash left half a line. Appended to it, the first new line would be unreadable, too.
+            # If a crash left half a line, the first new line would continue it, and be unreadable, too.
             if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
                 lines = b"\n" + lines
             file.write(lines)
@@ -118,41 +113,42 @@ class MemoryFolder:
 
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that this leaves empty. It is not an error if the file is gone already."""
-        folders, name = _split(path)
-        with suppress(FileNotFoundError, NotADirectoryError), self._opened(folders) as directory:
+        is_gone = suppress(FileNotFoundError, NotADirectoryError)
+        with is_gone, self._opened(path) as (directory, name):
             os.unlink(name, dir_fd=directory)
-        while folders:
-            emptied = folders.pop()
-            try:
-                with self._opened(folders) as directory:
-                    # Fails if the folder is not empty, which ends the walk upwards.
-                    os.rmdir(emptied, dir_fd=directory)
-            except OSError:
-                return
+        # It fails at the first folder that is not empty, which ends the walk upwards.
+        with suppress(OSError):
+            while "/" in path:
+                path, _ = path.rsplit("/", 1)
+                with self._opened(path) as (directory, name):
+                    os.rmdir(name, dir_fd=directory)
 
     def remove_drafts(self) -> None:
         """Remove the half-written files that a crash left. Only for the process that holds the lock."""
         for _, _, names, directory in os.fwalk(self.path):
-            for name in names:
-                is_ours = name.startswith(".") and name.endswith(_DRAFT)
-                if is_ours and len(name) == _DRAFT_LENGTH:
-                    with suppress(OSError):
-                        os.unlink(name, dir_fd=directory)
+            for name in fnmatch.filter(names, _DRAFTS):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=directory)
 
     def open_state(self, name: str) -> int:
         """Open a file in the store's state folder (``.memory-context``), made if missing, and return its descriptor."""
-        flags = _BELOW | os.O_RDWR | os.O_CREAT
-        with self._opened([STATE], make=True) as directory:
+        return self._open_or_make(f"{STATE}/{name}")
+
+    def _open_or_make(self, path: str, flags: int = 0) -> int:
+        """Open a file for reading and writing, made if missing, and return its descriptor."""
+        flags |= _BELOW | os.O_RDWR | os.O_CREAT
+        with self._opened(path, make=True) as (directory, name):
             return os.open(name, flags, self._file_mode, dir_fd=directory)
 
     @contextmanager
-    def _opened(self, folders: Sequence[str], *, make: bool = False) -> Generator[int]:
-        """Open a nested folder, without following links, and yield its file descriptor."""
+    def _opened(self, path: str, *, make: bool = False) -> Generator[tuple[int, str]]:
+        """Open the folder of a file, without following links; yield the folder's descriptor and the file's name."""
+        *folders, file_name = path.split("/")
         if make:
             # One by one, because `mkdir(parents=True)` applies the mode to the last folder only.
-            for path in reversed((self.path, *self.path.parents)):
-                if not path.exists():
-                    path.mkdir(self._directory_mode, exist_ok=True)
+            for folder in reversed((self.path, *self.path.parents)):
+                if not folder.exists():
+                    folder.mkdir(self._directory_mode, exist_ok=True)
         # This one may be a link: it is the folder that the user has named.
         handle = os.open(self.path, _FOLDER)
         try:
@@ -164,7 +160,7 @@ class MemoryFolder:
                 inner = os.open(name, _FOLDER | _BELOW, dir_fd=handle)
                 os.close(handle)
                 handle = inner
-            yield handle
+            yield handle, file_name
         finally:
             os.close(handle)
 
@@ -178,11 +174,6 @@ def _checked_mode(mode: int, *, widest: int, least: int) -> int:
             f" {widest:04o}"
         )
     return mode
-
-
-def _split(path: str) -> tuple[list[str], str]:
-    *folders, name = path.split("/")
-    return folders, name
 
 
 def _signature_of(name: str, directory: int) -> Signature:

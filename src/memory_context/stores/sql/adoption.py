@@ -24,8 +24,8 @@ from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# As text, so that a time that Python does not have, such as 'infinity', is an error of its row. On PostgreSQL, times
-# without a zone are in the time zone of the database; on SQLite they are texts in UTC, unless they say otherwise.
+# As text, so that a time that Python cannot represent, such as 'infinity', is an error of its row. On PostgreSQL, times
+# without a zone are in the time zone of the database; on SQLite times are texts, in UTC unless they name a zone.
 _MOMENTS = {
     "postgresql": "CAST(created_at::TIMESTAMPTZ AT TIME ZONE 'UTC' AS TEXT)",
     "sqlite": "created_at",
@@ -35,14 +35,22 @@ SELECT id, CAST(user_id AS TEXT) AS user_id, CAST(agent_id AS TEXT) AS agent_id,
     memory_key, memory_type, summary, content, content_metadata, {moment} AS created_at, is_active
 FROM agent_memories_before_adoption AS old ORDER BY old.created_at DESC"""
 _COLUMNS = (
-    *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type"),
-    *("summary", "content", "content_metadata", "created_at", "is_active"),
+    "id",
+    "user_id",
+    "agent_id",
+    "thread_id",
+    "memory_key",
+    "memory_type",
+    "summary",
+    "content",
+    "content_metadata",
+    "created_at",
+    "is_active",
 )
 _NEEDED = ("id", "user_id", "memory_key")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.\-]")
-_LONGEST_START = (
-    200  # so many characters of a key leave room for an id, within the 255 characters of a key
-)
+# This many characters of a key leave room for an id, within the 255 characters of a key.
+_LONGEST_START = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +105,10 @@ def adopt(connection: sa.Connection) -> Adopted:
 
 
 def _moment(text: object) -> datetime:
-    """Return the time that a row states, now if it states none.
+    """Return the time in *text*, the `created_at` of a row; now if it is None.
 
     Raises:
-        ValueError: It is no time, or none of the years 1 to 9999.
+        ValueError: It is not a time in the years 1 to 9999.
     """
     if text is None:
         return now()
@@ -108,7 +116,7 @@ def _moment(text: object) -> datetime:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
         raise ValueError(
-            f"created_at: {text!r} is no time of the years 1 to 9999; write one there, or NULL"
+            f"created_at: {text!r} is not a time in the years 1 to 9999; set one, or NULL"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -131,14 +139,14 @@ def _check_columns(connection: sa.Connection) -> None:
 def _item(row: sa.RowMapping) -> MemoryItem:
     record: dict[str, Any] = {"memory_type": "tool_output", "content": ""}
     for name, value in row.items():
-        # A needed value that is missing stays in the record, which is refused for it.
+        # If a needed value is missing, it stays None, for which the record is refused.
         if value is None and name not in _NEEDED:
             continue
         record[name] = value
     try:
         moment = _moment(row["created_at"])
         record |= {"created_at": moment, "updated_at": moment}
-        # SQLite has no types for keys, JSON and truth; a value that does not fit is refused below.
+        # SQLite has no types for keys, JSON and booleans; a value that does not fit is refused below.
         if isinstance(record["memory_key"], str):
             record["memory_key"] = _NOT_IN_KEYS.sub("_", record["memory_key"])
         metadata = record.get("content_metadata")

@@ -24,7 +24,7 @@ from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.schema import Condition, audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
-from memory_context.stores.store_of_a_url import as_store
+from memory_context.stores.store_of_a_url import AnyStore, as_store
 
 PAGE = 500
 _ENTRY = [audit.c[field.name] for field in fields(AuditEntry)]
@@ -48,7 +48,7 @@ class SQLAuditTrail(ClosedAtExit):
 
     def __init__(
         self,
-        store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None,
+        store: AnyStore | None = None,
         *,
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 import contextvars
 import json
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -42,11 +43,11 @@ from memory_context.stores.sql.schema import (
 )
 from memory_context.stores.sql.transactions import Database
 
-# How many records wait to be written at most. The oldest are dropped while the database is unreachable.
+# The largest number of records that wait to be written. The oldest are dropped while the database is unreachable.
 MAX_WAITING = 1000
 # Records that arrive within this many seconds are written in one transaction.
 GATHER_SECONDS = 0.2
-# Rows that were kept long enough are deleted at most once in so many seconds.
+# Rows that were kept long enough are deleted at most once within this many seconds.
 SWEEP_SECONDS = 3600.0
 # Each user's id is looked up in the index after the one before. SELECT DISTINCT would read the whole index.
 _CALLERS = sa.text("""
@@ -92,7 +93,7 @@ class CallLog:
         self._timer: threading.Timer | None = None
         self._breaker = breaker_of_a_store()
         self._is_failing = False
-        self._swept_at: float | None = None
+        self._swept_at = -math.inf
         _open_logs.add(self)
         in_child(self)
 
@@ -207,7 +208,7 @@ class CallLog:
         try:
             if not self._database.reads_only:
                 self._database.write(self._insert, taken)
-        except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
+        except Exception as error:  # noqa: BLE001 - otherwise the thread would die, and no other one would start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
                 was_failing, self._is_failing = self._is_failing, True
@@ -226,10 +227,8 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        if self._kept is None:
-            return
         moment = time.monotonic()
-        if self._swept_at is None or moment - self._swept_at > SWEEP_SECONDS:
+        if self._kept is not None and moment - self._swept_at > SWEEP_SECONDS:
             connection.execute(sa.delete(calls).where(calls.c.at < (now() - self._kept)))
             self._swept_at = moment
 
@@ -246,7 +245,7 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
 _TEXTS = ("prompt", "details")
 
 
-def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
+def _row_of(record: CallRecord, codec: Codec) -> JsonObject:
     facts = asdict(record.what)
     row = {
         "at": facts.pop("at"),
@@ -266,7 +265,7 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
     return row | _stored("details", json.dumps({**record.others, **facts}), record.user_id, codec)
 
 
-def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
+def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> JsonObject:
     """Return the values of *column* and of its twin for sealed bytes, of which one is None."""
     if text is None or codec.index == "plain":
         return {column: text, f"{column}_sealed": None}
@@ -300,7 +299,7 @@ def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
 
 
 def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
-    """Return the columns of `_texts_of`'s texts; the others of the row stay as they are."""
+    """Return the values of the columns that hold the texts of `_texts_of`. The row's other columns stay as they are."""
     columns: JsonObject = {}
     for column in _TEXTS:
         columns |= _stored(column, record.others[column], record.user_id, codec)
@@ -308,25 +307,22 @@ def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
 
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
+    facts: JsonObject = {
+        "at": row.at,
+        "tokens_full": row.tokens_full,
+        "tokens_sent": row.tokens_sent,
+        "tokens": row.tokens_spent,
+    }
+    if prompts:
+        facts["prompt"] = json.loads(_opened("prompt", row, codec) or '""')
     details = json.loads(_opened("details", row, codec) or "{}")
-    kind = Decision if row.kind == "decision" else ModelCall
-    names = {field.name for field in fields(kind)}
-    facts = dict[str, Any]()
-    others = dict[str, Any]()  # they stay when the row is written again
     for name, value in details.items():
-        if name not in names:
-            others[name] = value
-        elif isinstance(value, list):
-            facts[name] = tuple(cast("list[str]", value))
-        else:
-            facts[name] = value
-    what: ModelCall | Decision
-    if kind is ModelCall:
-        prompt = _opened("prompt", row, codec) if prompts else None
-        sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
-        what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **facts)
-    else:
-        what = Decision(at=row.at, tokens=row.tokens_spent, **facts)
+        facts[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
+    kind = Decision if row.kind == "decision" else ModelCall
+    known = {field.name for field in fields(kind)}
+    what = kind(**{name: facts[name] for name in known & facts.keys()})
+    # What is not known here stays when the row is written again.
+    others = {name: value for name, value in details.items() if name not in known}
     return CallRecord(row.user_id, row.agent_id, row.thread_id, what, others)
 
 

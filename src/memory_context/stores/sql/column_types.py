@@ -95,7 +95,7 @@ def row_of_memory(name: str) -> tuple[SchemaItem, ...]:
 
 
 def entry_of_log() -> tuple[SchemaItem, ...]:
-    """Return the columns that each table of numbered entries has: when it was, and for whom."""
+    """Return the columns that every log has: the number and the time of an entry, and the user, agent and thread."""
     return (
         sa.Column("id", integer, sa.Identity()),
         required("at", UTCDateTime),

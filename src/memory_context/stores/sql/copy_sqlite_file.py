@@ -14,7 +14,7 @@ from memory_context.runtime.files_replaced_safely import draft_of
 from memory_context.stores.protocol import Progress
 from memory_context.stores.sql.prepared_statements import driver_of
 
-# So many pages are copied at a time; progress is reported in between.
+# The number of pages that are copied at a time; progress is reported in between.
 PAGES = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Look into a database for `doctor`. The functions only read; they do not create, upgrade or index anything."""
+"""Looking into a database for `doctor`. The functions only read; they do not create, upgrade or index anything."""
 
 from __future__ import annotations
 
@@ -120,22 +120,24 @@ def faults(connection: sa.Connection) -> dict[str, int]:
         fault: int(connection.exec_driver_sql(count).scalar_one())
         for fault, count in _FAULTS.items()
     }
-    return counts | {"sampled memories are indexed under other words": len(unfindable(connection))}
+    return counts | {
+        "sampled memories are indexed under other words": _count_unfindable(connection)
+    }
 
 
-def unfindable(connection: sa.Connection) -> list[str]:
-    """Return the keys of memories that the index does not find by their own words.
+def _count_unfindable(connection: sa.Connection) -> int:
+    """Return the number of memories that the index does not find by their own words.
 
     Only a sample is checked: the newest and the oldest indexed memories, without the largest.
     """
     indexed = sa.exists().select_from(passages).where(belongs(passages))
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED)
-    wrong: dict[UUID, str] = {}
+    wrong: set[UUID] = set()
     for order in (memories.c.created_at.desc(), memories.c.created_at):
         for item in records(connection, small.order_by(order).limit(SAMPLED // 2)):
             if not _is_found(connection, item):
-                wrong[item.id] = item.memory_key
-    return list(wrong.values())
+                wrong.add(item.id)
+    return len(wrong)
 
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:

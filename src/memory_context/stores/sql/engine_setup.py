@@ -126,32 +126,36 @@ def make_engine(url: sa.URL) -> sa.Engine:
     """
     try:
         if url.get_backend_name() == "postgresql":
-            connect_args: dict[str, int | None] = {"connect_timeout": CONNECT_SECONDS}
-            # The number of executions after which psycopg prepares a statement; any other text in
-            # the URL, such as "none", stands for None: never. That is for a pooler that may run each
-            # transaction on another connection of the server, where the statement is not prepared.
-            threshold = url.query.get("prepare_threshold")
-            if threshold is not None:
-                is_number = str(threshold).isdigit()
-                connect_args["prepare_threshold"] = int(str(threshold)) if is_number else None
-            engine = sa.create_engine(
-                url,
-                hide_parameters=True,  # else error messages and logs would quote stored texts
-                pool_pre_ping=True,  # the server may have closed the connection while it was idle
-                connect_args=connect_args,
-                # Statements wait for locks. On any other level, which an administrator may have made the default, they
-                # would fail instead, and have to be tried again.
-                isolation_level="READ COMMITTED",
-            )
-            # Inserted as the first listeners, because those that set up a connection query the server, too.
-            event.listen(engine, "connect", _set_up_postgresql, insert=True)
-            event.listen(engine, "connect", silent_servers.give_up, insert=True)
-            return engine
+            return _make_postgresql_engine(url)
         return _make_sqlite_engine(url)
     except (ImportError, NoSuchModuleError) as error:
         raise MissingDependencyError(
             f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         ) from error
+
+
+def _make_postgresql_engine(url: sa.URL) -> sa.Engine:
+    connect_args: dict[str, int | None] = {"connect_timeout": CONNECT_SECONDS}
+    # The number of executions after which psycopg prepares a statement; any other text in the URL,
+    # such as "none", stands for None: never. That is for a pooler that may run each transaction on
+    # another connection of the server, where the statement is not prepared.
+    threshold = url.query.get("prepare_threshold")
+    if threshold is not None:
+        is_number = str(threshold).isdigit()
+        connect_args["prepare_threshold"] = int(str(threshold)) if is_number else None
+    engine = sa.create_engine(
+        url,
+        hide_parameters=True,  # otherwise error messages and logs would quote stored texts
+        pool_pre_ping=True,  # the server may have closed the connection while it was idle
+        connect_args=connect_args,
+        # Statements wait for locks. On any other level, which an administrator may have made the default, they
+        # would fail instead, and have to be tried again.
+        isolation_level="READ COMMITTED",
+    )
+    # Inserted as the first listeners, because those that set up a connection query the server, too.
+    event.listen(engine, "connect", _set_up_postgresql, insert=True)
+    event.listen(engine, "connect", silent_servers.give_up, insert=True)
+    return engine
 
 
 def _set_up_postgresql(connection: Connection[Any], _record: object = None) -> None:

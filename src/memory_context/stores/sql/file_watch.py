@@ -164,12 +164,13 @@ class FileWatch:
         except BaseException:
             connection.close()
             raise
+        log = file_at(self.path + _LOG_SUFFIX)
         connection.opened = OpenedFile(
             self.path,
             file_at(self.path),
-            file_at(self.path + _LOG_SUFFIX),
+            log,
             file_at(self.path + _LOG_INDEX_SUFFIX),
-            complete=may_only_read(self.path) and file_at(self.path + _LOG_SUFFIX) is None,
+            complete=log is None and may_only_read(self.path),
         )
         connection.watch = self
         return connection
@@ -177,8 +178,8 @@ class FileWatch:
     def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
         """Return whether *connection* is the first to report that *file* is gone.
 
-        The first one is kept open until there is a new connection: then the log that the gone file
-        leaves behind can still be recognized by it, and set aside.
+        The first one is kept open until there is a new connection, because by it the log that the
+        gone file leaves behind can still be recognized, and set aside.
         """
         try:
             self._known.remove(cast("FileId", file))
@@ -286,11 +287,9 @@ def on_its_file(connection: AnyConnection, engine: sa.Engine) -> Generator[None]
         yield
         return
     opened = _opened_file(connection)
-    if not opened.is_in_place:
-        _give_up(connection, engine, opened)
+    _check_in_place(connection, engine, opened)
     yield
-    if not opened.is_in_place:
-        _give_up(connection, engine, opened)
+    _check_in_place(connection, engine, opened)
 
 
 def _opened_file(connection: AnyConnection) -> OpenedFile:
@@ -301,12 +300,14 @@ def _opened_file(connection: AnyConnection) -> OpenedFile:
     # use here is taken for the one that is open.
     if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
-        path = next(row[2] for row in rows if row[1] == "main") or ""
+        path = next(file for _, name, file in rows if name == "main") or ""
         connection.info[_OPENED] = OpenedFile(path, file_at(path))
     return cast("OpenedFile", connection.info[_OPENED])
 
 
-def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
+def _check_in_place(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
+    if opened.is_in_place:
+        return
     driver = driver_of(connection)
     if not isinstance(driver, WatchedConnection) or not driver.watch:
         events.FILE_REPLACED.log(database=opened.path)

@@ -71,8 +71,10 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
             return not is_busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        part = "" if user_id is None else hash_partitioned_tables.part_of(connection, user_id)
-        options = "" if user_id is None else "(INDEX_CLEANUP OFF) "
+        part = options = ""
+        if user_id is not None:
+            part = hash_partitioned_tables.part_of(connection, user_id)
+            options = "(INDEX_CLEANUP OFF) "
         for table in (*metadata.sorted_tables, *vector_index.tables(connection)):
             name = f"{table.name}{part}" if "user_id" in table.c else table.name
             quoted = connection.dialect.identifier_preparer.quote(name)

@@ -19,12 +19,14 @@ def parts_of(connection: sa.Connection) -> int:
 def part_of(connection: sa.Connection, user_id: str) -> str:
     """Return the suffix of a table's name for the part with a user's rows; "" if the tables are not partitioned."""
     parts = parts_of(connection)
+    if not parts:
+        return ""
     ask = sa.text(
         "SELECT part FROM generate_series(0, :parts - 1) AS part WHERE"
         " satisfies_hash_partition(CAST(:name AS regclass), :parts, part, CAST(:user AS text))"
     )
     values = {"parts": parts, "name": memories.name, "user": user_id}
-    return f"_p{connection.execute(ask, values).scalar_one()}" if parts else ""
+    return f"_p{connection.execute(ask, values).scalar_one()}"
 
 
 def create(connection: sa.Connection, table: sa.Table) -> None:

@@ -21,17 +21,14 @@ from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.restore_imported_records import (
-    insert_records,
-    twin_of,
-)
+from memory_context.stores.sql.restore_imported_records import insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
-# A record that was changed less long ago is not written again for its time alone.
+# A record that was changed less than this ago is not written again if only its time would change.
 FRESH = timedelta(minutes=1)
 # Prepared once, because a fold puts many records, and each one is first looked up by its identity.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
@@ -113,10 +110,11 @@ def put_all(
 ) -> Batches:
     """Put records with keys of the caller's choice, each replacing the memory under its key, if any.
 
-    The chunks to index are returned by the ids that the records then have: one that replaces a memory takes over its id.
-
     All rows are locked, in the order of their keys, before anything is written to the index. Writing to the index locks
     the user's row in `owners`; transactions that took these locks in different orders could deadlock.
+
+    Returns:
+        The chunks to index, by the ids that the records then have: one that replaces a memory takes over its id.
 
     Raises:
         KeyExistsError: A key belongs to a memory that the scope does not see, or an id to a memory under another key.
@@ -124,7 +122,7 @@ def put_all(
             rows with later keys are locked already; the caller begins again.
     """
     with quota_kept(connection, scope.user_id, quota):
-        # Without an identity, since a record under a key of the caller's choice is never one with another of equal content.
+        # Without an identity: a record under a key of the caller's choice is never merged with one of the same content.
         alone = [replace(item, identity=None) for item in items]
         ordered = sorted(alone, key=lambda item: item.memory_key)
         written = insert_records(connection, ordered)
@@ -172,7 +170,7 @@ def _replace(
     """
     version = sa.select(memories.c.updated_at)
     statement = version.where(*within(options.scope), memories.c.id == read.id)
-    # On PostgreSQL the row is locked; else two writers could both find it unchanged. FOR NO KEY
+    # On PostgreSQL the row is locked; otherwise two writers could both find it unchanged. FOR NO KEY
     # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
     if connection.scalar(statement.with_for_update(key_share=True)) != read.updated_at:
         raise changed(read.memory_key)
@@ -252,37 +250,26 @@ def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
 
 
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Update the record *known* after the equal *item* was put; see `_stored_again`."""
-    again = _stored_again(known, item)
-    if again.origin != known.origin:
-        # The whole row is written, because a codec binds the content to the origin.
-        return rewrite(connection, again)
-    # If nothing has changed, nothing is written, so that other writers do not wait.
-    if again is not known:
-        update = sa.update(memories).where(*this_memory(known.user_id, known.id))
-        connection.execute(
-            update.values(
-                is_active=again.is_active,
-                expires_at=again.expires_at,
-                updated_at=again.updated_at,
-            )
-        )
-    return again
+    """Update the record *known* after the same *item* was put, and return it.
 
-
-def _stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Return *held* as it is once the same *item* is stored again: active, and kept as long as either asks for.
-
-    Its origin is the less trusted one of both. If nothing of that changes *held*, and its last change is less than a
-    minute ago, *held* itself is returned.
+    It becomes active, expires when the later of the two does, and gets the less trusted origin of the two. If none of
+    this changes *known*, and it was last changed less than a minute ago, nothing is written, so that other writers do
+    not wait.
     """
     expires_at = None
-    if held.expires_at and item.expires_at:
-        expires_at = max(held.expires_at, item.expires_at)
+    if known.expires_at and item.expires_at:
+        expires_at = max(known.expires_at, item.expires_at)
+    origin = lowest((known.origin, item.origin))
+    again = replace(known, is_active=True, expires_at=expires_at, origin=origin)
     moment = now()
-    origin = lowest((held.origin, item.origin))
-    again = replace(held, is_active=True, expires_at=expires_at, origin=origin)
-    is_fresh = moment - held.updated_at < FRESH
-    if is_fresh and again == held:
-        return held
-    return replace(again, updated_at=moment)
+    is_fresh = moment - known.updated_at < FRESH
+    if is_fresh and again == known:
+        return known
+    again = replace(again, updated_at=moment)
+    if origin != known.origin:
+        # The whole row is written, because a codec binds the content to the origin.
+        return rewrite(connection, again)
+    update = sa.update(memories).where(*this_memory(known.user_id, known.id))
+    changes = {"is_active": True, "expires_at": expires_at, "updated_at": moment}
+    connection.execute(update.values(changes))
+    return again

@@ -144,7 +144,7 @@ SELECT slug FROM (
     SELECT substr(memory_key, 1, CASE WHEN length(memory_key) > :suffix THEN length(memory_key) - :suffix ELSE 0 END) AS slug
     FROM agent_memories WHERE user_id = :user AND memory_type = 'tool_output'
 ) AS outputs
-WHERE slug <> '' GROUP BY slug ORDER BY count(*) DESC, slug LIMIT :limit
+WHERE slug <> '' GROUP BY slug ORDER BY count(*) DESC, slug LIMIT 100
 """)
 _SIZES = {
     "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
@@ -180,9 +180,9 @@ class Catalog:
         limit: int = 50,
         offset: int = 0,
     ) -> list[MemoryItem]:
-        """Return the records that match. Their contents are usually left out, and are "" then.
+        """Return the records that match, only active ones unless *filters* say otherwise.
 
-        Only active records, unless *filters* say otherwise.
+        Their contents are usually not read, and are "" then.
 
         Raises:
             InvalidFilterError: There is no such column or operator.
@@ -231,12 +231,12 @@ class Catalog:
                 users.setdefault(user, 0)
         return users
 
-    def tools(self, user: str, limit: int = 100) -> list[str]:
-        """Return the tools that made a user's outputs, the most frequent first.
+    def tools(self, user: str) -> list[str]:
+        """Return the tools that made a user's outputs, the most frequent first, 100 at most.
 
         A tool's name is taken from the beginning of the generated keys.
         """
-        statement = _TOOLS.bindparams(user=user, suffix=RANDOM_CHARACTERS + 1, limit=limit)
+        statement = _TOOLS.bindparams(user=user, suffix=RANDOM_CHARACTERS + 1)
         return [name for (name,) in rows_of(self._tables, statement)]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
@@ -275,8 +275,8 @@ class Catalog:
 
     def size(self) -> int:
         """Return the size of the database in bytes, including the index."""
-        [[size]] = self._tables.read_tables(
-            lambda connection: connection.execute(_SIZES[connection.dialect.name]).all()
+        size = self._tables.read_tables(
+            lambda connection: connection.scalar(_SIZES[connection.dialect.name])
         )
         return int(size or 0)
 

@@ -69,7 +69,7 @@ def migrate(connection: sa.Connection) -> str | None:
         SchemaVersionError: The schema is newer than this library, or `agent_memories` belongs to
             another program.
     """
-    # Else two processes that start together would both create the tables, and one of them would fail.
+    # Without the lock, two processes that start together would both create the tables, and one would fail.
     advisory_lock(connection, LOCK)
     if is_foreign(connection):
         raise SchemaVersionError(

@@ -10,21 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
+from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
-
-Run: TypeAlias = tuple[Sequence[AnyRecord], Batches]
-"""Records that can be written together (see `runs`), with the chunks of the memories among them."""
 
 # Fields that change without the record being changed, and (the last two) those that an import resets.
 _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
@@ -33,6 +30,20 @@ _INSERT_READS = Prepared(sa.insert(access), access.c.keys())
 _REMOVE_DELETION = Prepared(
     sa.text("DELETE FROM agent_memory_deletions WHERE user_id = :user AND memory_key = :wanted")
 )
+
+
+class Run(NamedTuple):
+    """Records of one user that can be written together: memories with different ids, followed by deletions.
+
+    Attributes:
+        memories: The memories, by their ids.
+        deletions: The deletions.
+        batches: The chunks of memories, to be filled in by the caller. A memory without chunks is noted as pending.
+    """
+
+    memories: dict[UUID, MemoryItem]
+    deletions: list[Deletion]
+    batches: dict[UUID, ChunkBatch | None]
 
 
 def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
@@ -61,74 +72,69 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     return {item.id for item in written}
 
 
-def restore(connection: sa.Connection, user_id: str, prepared_runs: Iterable[Run]) -> Restored:
-    """Write one user's records in the order of their `runs`. Memories without a batch of chunks are noted as pending."""
+def restore(connection: sa.Connection, user_id: str, ordered_runs: Iterable[Run]) -> Restored:
+    """Write one user's records, given as their `runs`."""
     total = Restored()
     written: list[tuple[MemoryItem, ChunkBatch | None]] = []
-    for run, batches in prepared_runs:
+    for run in ordered_runs:
         done, items = _restore_run(connection, user_id, run)
         total += done
-        written += [(item, batches.get(item.id)) for item in items]
+        written += [(item, run.batches.get(item.id)) for item in items]
     # Last, because it locks the user's row (see the module's docstring).
     indexing.insert(connection, user_id, written)
     return total + Restored(written=len(written))
 
 
-def runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
-    """Yield *records* in runs that can be written together: memories with different ids, followed by deletions."""
-    run: list[AnyRecord] = []
-    ids = set[UUID]()
+def runs(records: Iterable[AnyRecord]) -> Iterator[Run]:
+    """Yield *records*, in their order, as runs."""
+    run = Run({}, [], {})
     for record in records:
-        if isinstance(record, MemoryItem):
-            follows_deletion = run and isinstance(run[-1], Deletion)
-            if follows_deletion or record.id in ids:
-                yield run
-                run = []
-                ids = set[UUID]()
-            ids.add(record.id)
-        run.append(record)
+        if isinstance(record, Deletion):
+            run.deletions.append(record)
+            continue
+        if run.deletions or record.id in run.memories:
+            yield run
+            run = Run({}, [], {})
+        run.memories[record.id] = record
     yield run
 
 
 def _restore_run(
-    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
+    connection: sa.Connection, user_id: str, run: Run
 ) -> tuple[Restored, list[MemoryItem]]:
-    """Write a run of memories and deletions; return the outcome without the new memories, and these."""
-    stored = stored_ids(connection, user_id, records)
-    keys = [record.memory_key for record in records]
+    """Write a run; return the outcome without the new memories, and these."""
+    stored = stored_ids(connection, user_id, run.memories)
+    records = (*run.memories.values(), *run.deletions)
+    keys = list(map(attrgetter("memory_key"), records))
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
     deleted = {row.memory_key: Deletion(*row) for row in noted}
     total = Restored()
     new: list[MemoryItem] = []
-    for record in records:
-        if isinstance(record, Deletion):
-            continue
-        deletion = deleted.get(record.memory_key)
-        if record.id in stored:
-            total += _compare(connection, record)
-        elif deletion and deletion.deleted_at >= record.updated_at:
+    for item in run.memories.values():
+        deletion = deleted.get(item.memory_key)
+        if item.id in stored:
+            total += _compare(connection, item)
+        elif deletion and deletion.deleted_at >= item.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
-            total += conflict(record, reason)
+            total += conflict(item, reason)
         else:
-            new.append(record)
-    # In the order of the keys, in which everybody locks records; another one could deadlock.
+            new.append(item)
+    # Everybody locks records in the order of their keys; another order could deadlock.
     inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
     written = [item for item in new if item.id in inserted]
     for item in new:
         if item.id not in inserted:
             total += conflict(item, _clash(connection, item))
-    for record in records:
-        if isinstance(record, Deletion):
-            total += _restore_deletion(connection, user_id, record, deleted)
+    for deletion in run.deletions:
+        total += _restore_deletion(connection, user_id, deletion, deleted)
     return total, written
 
 
-def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
-    """Return the ids of the records that are stored already, in any version."""
-    ids = [record.id for record in records if isinstance(record, MemoryItem)]
+def stored_ids(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> set[UUID]:
+    """Return those of *ids* under which the user has a memory already, in any version."""
     mine = MEMORY_IDS.filter_by(user_id=user_id)
-    return set(connection.scalars(mine.where(memories.c.id.in_(ids))))
+    return set(connection.scalars(mine.where(memories.c.id.in_(list(ids)))))
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:

@@ -91,17 +91,19 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     identity = row_format.identity_of(item)
     item = row_format.codec.encode(item)
     values = {name: getattr(item, name) for name in _FIELDS}
-    values["identity"] = identity
-    # As JSON has them: lists instead of tuples, and plain dicts.
-    values["tags"] = list(item.tags)
-    values["content_metadata"] = dict(item.content_metadata)
+    values |= {
+        "identity": identity,
+        # As JSON has them: lists instead of tuples, and plain dicts.
+        "tags": list(item.tags),
+        "content_metadata": dict(item.content_metadata),
+        "content": None,
+        "content_bytes": None,
+        "byte_count": bytes_of(item.content),
+    }
     if isinstance(item.content, str) and is_storable(item.content):
         values["content"] = item.content
-        values["content_bytes"] = None
     else:
-        values["content"] = None
         values["content_bytes"] = encoded(item.content)
-    values["byte_count"] = bytes_of(item.content)
     return values
 
 

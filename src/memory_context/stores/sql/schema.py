@@ -127,7 +127,7 @@ owners = sa.Table(
     count("length"),
     NumberedKey("number"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
-    # Else SQLite would reuse the number of a forgotten user.
+    # Otherwise SQLite would reuse the number of a forgotten user.
     sqlite_autoincrement=True,
 )
 
@@ -152,16 +152,19 @@ passages = sa.Table(
         "ix_agent_memory_passages_lexemes",
         "lexemes",
         postgresql_using="gin",
-        sqlite_where=sa.text(
-            "lexemes IS NOT NULL"
-        ),  # they are always null on SQLite, so the index is empty
+        # They are always null on SQLite, so its index is empty.
+        sqlite_where=sa.text("lexemes IS NOT NULL"),
     ),
     sqlite_autoincrement=True,
 )
 
 # The columns that the statements of the keyword index select: ranked chunks, and the chunk ids of each lexeme.
 HIT_COLUMNS = (
-    *(passages.c.id, passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line),
+    passages.c.id,
+    passages.c.memory_id,
+    passages.c.start,
+    passages.c.stop,
+    passages.c.line,
     sa.column("score", sa.Float),
 )
 HELD_COLUMNS = (

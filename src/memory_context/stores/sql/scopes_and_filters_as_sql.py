@@ -27,7 +27,7 @@ from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
 from memory_context.stores.sql.schema import IS_ACTIVE, Condition, Conditions, memories
 
-# The conditions of so many scopes are kept.
+# The number of scopes whose conditions are kept.
 SCOPES = 1000
 
 
@@ -119,7 +119,7 @@ def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> l
 
 def within(scope: Scope) -> Conditions:
     """Return the conditions for the records of *scope*."""
-    # Before it is looked up: what is no scope may have no hash.
+    # Checked before the cache is used, because something that is not a scope may not be hashable.
     check_arguments(scope=scope)
     return _within(scope)
 
@@ -133,8 +133,8 @@ def _within(scope: Scope) -> Conditions:
 def checked_last(conditions: Conditions) -> Condition:
     """Return one condition for all of *conditions*, which SQLite evaluates after those beside it.
 
-    Inside a CASE, SQLite cannot use an index for them. Else it might read a whole tier by an index, although only a
-    few ids or chunks have to be looked up.
+    Inside a CASE, SQLite cannot use an index for them. Otherwise it might read a whole tier by an index, although only
+    a few ids or chunks have to be looked up.
     """
     all_hold = sa.and_(sa.true(), *conditions)
     return sa.case((all_hold, 1), else_=0) == 1
@@ -190,7 +190,8 @@ class FilterShape:
     """The conditions of filters without their values: the key by which statements are kept.
 
     Attributes:
-        text: The filters as text, with the kind of each value in its place. All values of one kind are valid, or none.
+        text: The filters as text, with the kind of each value in its place. Either all values of a kind are valid, or
+            none is.
         filters: An example of filters with this shape.
     """
 
@@ -235,7 +236,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
 
 
 def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
-    """Return filters with each of their values but None replaced by what *leaf* returns for it."""
+    """Return filters in which each value other than None is replaced by what *leaf* returns for it."""
     if isinstance(wanted, Mapping):
         parts = cast("Mapping[str, object]", wanted)
         return {name: _with_leaves(part, leaf) for name, part in parts.items()}

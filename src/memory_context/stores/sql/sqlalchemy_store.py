@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -56,7 +55,7 @@ from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
-from memory_context.stores.sql.prepared_statements import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
@@ -82,7 +81,7 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import (
     within,
 )
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
-from memory_context.stores.sql.transactions import Database
+from memory_context.stores.sql.transactions import AnyDatabase, Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.analyzer import wanted_by
 from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedding_model
@@ -97,14 +96,14 @@ T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
-# How many statements are kept of each kind, one for each shape of scope and filters.
+# The number of statements of each kind that are kept, one for each shape of scope and filters.
 STATEMENTS = 100
 # A statement for filters with more values than this is not kept, as it would not be used again.
 LONGEST_KEPT = 20
-# How many characters a search indexes at most before it answers: about a minute of work.
+# The largest number of characters that a search indexes before it answers: about a minute of work.
 CATCH_UP = 32_000_000
 CALLS_KEPT = timedelta(days=30)
-# How many of the newest memories a search reads if there is no index (`Encrypted` with index="none").
+# The number of newest memories that a search reads if there is no index (`Encrypted` with index="none").
 OPENED_FOR_SEARCH = 500
 
 
@@ -144,7 +143,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def __init__(
         self,
-        store: str | sa.URL | sa.Engine | sa.Pool | None = None,
+        store: AnyDatabase | None = None,
         *,
         password_variable: str = urls.PASSWORD_VARIABLE,
         embedder: AnyEmbedder | None = None,
@@ -296,7 +295,7 @@ class SQLAlchemyStore(ClosedAtExit):
         check_whole("limit", limit, 1)
         if not query.strip():
             return self.query(scope, filters, limit=limit)
-        # There may be none: of stop words, and of signs.
+        # A query that consists of stop words or signs has none.
         wanted = wanted_by(query[: hits_to_memories.MAX_QUERY])
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
@@ -461,20 +460,25 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _restore(self, scope: Scope, records: Sequence[AnyRecord]) -> Restored:
         """Restore *records* in one transaction; long texts are indexed after it."""
-        for record in records:
-            if isinstance(record, MemoryItem):
-                _check_scope(scope, record)
+        items = [record for record in records if isinstance(record, MemoryItem)]
+        for item in items:
+            _check_scope(scope, item)
+        ids = [item.id for item in items]
+        stored = self.database.read(restore_imported_records.stored_ids, scope.user_id, ids)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet. Of two versions of a memory, each has chunks of its own.
-        stored = self.database.read(restore_imported_records.stored_ids, scope.user_id, records)
-        runs = [(run, _prepared(run, stored)) for run in restore_imported_records.runs(records)]
+        runs = list(restore_imported_records.runs(records))
+        for run in runs:
+            for item in run.memories.values():
+                if item.id not in stored:
+                    run.batches[item.id] = indexing.prepared(item)
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
                 return restore_imported_records.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
-        self._complete_index(scope.user_id, *(batches for _, batches in runs))
+        self._complete_index(scope.user_id, *(run.batches for run in runs))
         return restored
 
     def note_call(self, record: CallRecord) -> None:
@@ -501,7 +505,7 @@ class SQLAlchemyStore(ClosedAtExit):
         try:
             self.call_log.rewrite(user_id, change)
         finally:
-            # What was overwritten before a failure, here or by the caller, is not to stay in the file.
+            # What was overwritten before a failure, here or by the caller, must not stay in the file.
             self.scrub()
 
     def users(self) -> list[str]:
@@ -626,7 +630,7 @@ class SQLAlchemyStore(ClosedAtExit):
         scope: Scope,
         filters: Filters | None,
         *options: object,
-    ) -> tuple[Prepared, dict[str, Any]]:
+    ) -> tuple[Prepared, Values]:
         """Return the statement that *make* returns for the shape of *scope* and *filters*, and the values to execute it with.
 
         *make* has a cache, which is bypassed if there are many values.
@@ -667,10 +671,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _catch_up(self, user_id: str) -> None:
         """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
-        if (
-            not self.database.rows(hits_to_memories.IS_PENDING, {"user": user_id})
-            or self.database.reads_only
-        ):
+        is_pending = self.database.rows(hits_to_memories.IS_PENDING, {"user": user_id})
+        if not is_pending or self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)
         remaining = self.most_caught_up
@@ -701,7 +703,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def _index(self, user_id: str, *ids: UUID) -> None:
         """Index the pending parts of some memories of a user.
 
-        The last batches of several memories share a transaction; so many short memories cost few commits.
+        The last batches of several memories share a transaction, so that many short memories cost few commits.
         """
         last_batches: list[indexing.ChunkBatch] = []
         for item, start in self.database.read(indexing.unfinished, user_id, ids):
@@ -723,7 +725,7 @@ _USERS = sa.text(
 
 
 # Statements are kept, because making one takes longer than reading a record with it. They are kept
-# by shape and not by scope, because else each conversation would add its own.
+# by shape and not by scope; otherwise each conversation would add its own.
 @lru_cache(maxsize=STATEMENTS)
 def _by_key(shape: ScopeShape) -> Prepared:
     """Return the statement that selects the record of a scope under ``key``, a parameter."""
@@ -803,17 +805,11 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
         )
 
 
-def _prepared(records: Iterable[AnyRecord], stored: AbstractSet[UUID]) -> indexing.Batches:
-    """Return the chunks of the memories among *records* whose ids are not in *stored*."""
-    items = (record for record in records if isinstance(record, MemoryItem))
-    return {item.id: indexing.prepared(item) for item in items if item.id not in stored}
-
-
 def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of each memory that meets *where*; return the number of these memories."""
     ids = (memories.c.user_id, memories.c.id)
-    # Locked in PostgreSQL, so that one that is deleted meanwhile is left out: its count would violate the foreign key.
-    # In the order of the keys, in which everybody locks records.
+    # PostgreSQL locks the memories, and leaves out those that were just deleted: a count of one would violate the
+    # foreign key. They are locked in the order of their keys, as everywhere.
     reads = (
         sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1))
         .where(*where)

@@ -31,8 +31,8 @@ def make_room(
 ) -> None:
     """Evict as many memories as necessary for *item* to fit into its tier, in place of *replaced*.
 
-    Nobody else can write to the tier until the transaction ends; else two writers could both take
-    the last free place.
+    Nobody else can write to the tier until the transaction ends; otherwise two writers could both
+    take the last free place.
 
     Raises:
         TierFullError: *item* does not fit.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -37,12 +37,14 @@ from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decode
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.text.index.analyzer import VERSION
 
+AnyDatabase: TypeAlias = str | sa.URL | sa.Engine | sa.Pool
+"""Everything by which a caller may name a database: its URL, an engine, or a connection pool."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
-# The right to write to the index stands for the rights to all tables; before there are any, the right to create them.
+# Whoever may write to the index may write to all tables. If there are no tables yet, the right to create them counts.
 _MAY_WRITE = sa.text(
     """
     SELECT current_setting('transaction_read_only') = 'off' AND coalesce(
@@ -55,7 +57,7 @@ _MAY_WRITE = sa.text(
 _WRITE_REFUSED = ("42501", "25006")
 
 _NO_VALUES: Values = {}
-# So often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
+# How often a transaction that PostgreSQL has rolled back because of a deadlock is tried again.
 DEADLOCKS = 3
 
 
@@ -80,7 +82,7 @@ class Database:
 
     def __init__(
         self,
-        source: str | sa.URL | sa.Engine | sa.Pool | None,
+        source: AnyDatabase | None,
         password_variable: str,
         codec: Codec,
     ) -> None:
@@ -132,9 +134,9 @@ class Database:
 
     @property
     def reads_only(self) -> bool:
-        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server.
+        """Return whether nothing can be written: to this SQLite file, by this PostgreSQL user, or to this standby server.
 
-        A server is asked until it says that one can, and again after it has refused to write.
+        A server is asked each time until it allows writing, and again after it has refused a write.
         """
         if self.dialect == "postgresql":
             self._may_write = self._may_write or self.run_as_it_is(_may_write)
@@ -160,7 +162,7 @@ class Database:
     ) -> T:
         """Do as `read`, in a writing transaction, which is rolled back if *work* raises.
 
-        Where PostgreSQL ends a deadlock by rolling it back, *work* is called again, three times at most.
+        If PostgreSQL rolls it back to end a deadlock, *work* is called again, three times at most.
         """
         self._prepare_schema()
         return self.run_as_it_is(lambda connection: work(connection, *args, **named), kind="write")
@@ -251,11 +253,8 @@ class Database:
                 pooled = engine.raw_connection()
             except engine.dialect.loaded_dbapi.Error as error:
                 raise of_sqlalchemy(error, engine) from error
-            try:
-                with file_watch.on_its_file(pooled, engine):
-                    return statement.rows(pooled, engine, values)
-            finally:
-                pooled.close()
+            with closing(pooled), file_watch.on_its_file(pooled, engine):
+                return statement.rows(pooled, engine, values)
 
     @property
     def engine(self) -> sa.Engine:
@@ -299,7 +298,7 @@ class Database:
             # Without its cause, which contains the value.
             raise StoreError(f"the database cannot take this value: {error}") from None
         except Exception as error:
-            # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
+            # The driver's own error, if rows are fetched without SQLAlchemy: for example a time that Python cannot represent.
             engine = self._engine
             if not engine or not isinstance(error, engine.dialect.loaded_dbapi.Error):
                 raise

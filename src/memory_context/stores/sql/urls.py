@@ -16,7 +16,7 @@ from memory_context.model.checked_arguments import check_arguments
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
 DEFAULT_URL = "sqlite:///memory.db"
-_DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+_DRIVERS = {"sqlite": "pysqlite", "postgresql": "psycopg"}
 _TRUE = ("true", "yes", "on", "y", "t", "1")  # as SQLAlchemy reads a parameter of a URL
 _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
 
@@ -39,8 +39,9 @@ def store_url(
     a password gets the one in the environment variable `password_variable`, if that is set.
 
     Raises:
-        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
-            other than psycopg. Or what stands behind a SQLite URL's question mark is no option.
+        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, it names a driver other
+            than psycopg, or it is a SQLite URL with something other than options after its
+            question mark.
     """
     check_arguments(password_variable=password_variable)
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
@@ -76,15 +77,15 @@ def store_url(
 
 
 def _refuse_words_as_options(url: str) -> None:
-    """Refuse words behind a question mark that are no options.
+    """Raise UnsupportedDatabaseError if words after the question mark of *url* are not options.
 
     SQLAlchemy drops them silently, and would open another file than the one that was meant.
     """
     _, _, options = url.partition("?")
-    # Nothing between two ampersands is no option and no word.
+    # SQLAlchemy accepts two ampersands with nothing between them.
     if not all("=" in option for option in filter(None, options.split("&"))):
         raise UnsupportedDatabaseError(
-            f"{options!r}, behind the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+            f"{options!r}, after the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
         )
 
 
@@ -127,8 +128,8 @@ def supported(url: sa.URL) -> sa.URL:
         raise UnsupportedDatabaseError(
             f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         )
-    if driver not in _DRIVERS[backend]:
-        suggestion = f"{backend}+{_DRIVERS[backend][1]}"
+    if driver not in ("", _DRIVERS[backend]):
+        suggestion = f"{backend}+{_DRIVERS[backend]}"
         raise UnsupportedDatabaseError(
             f"the driver {driver!r} is not supported; write {suggestion}://…"
         )
@@ -145,7 +146,7 @@ def supported(url: sa.URL) -> sa.URL:
 def file_of(url: sa.URL) -> Path | None:
     """Return the file of a SQLite database, as it is written in the URL.
 
-    None for PostgreSQL, and for a database in memory, also if one of SQLite's ``file:`` URIs names it.
+    None for PostgreSQL, and for a database in memory, even one that a ``file:`` URI of SQLite's names.
     """
     if url.get_backend_name() != "sqlite" or is_memory(url):
         return None

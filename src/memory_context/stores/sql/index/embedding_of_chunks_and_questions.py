@@ -22,7 +22,7 @@ from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.chunks import searchable
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 
-# The embedder is given so many texts at a time.
+# The number of texts that the embedder is given at a time.
 BATCH = 64
 # A text that is embedded only to find out how many dimensions the model's vectors have.
 PROBE = "How many dimensions?"
@@ -88,7 +88,7 @@ class EmbeddingWorker:
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
 
-        Only one thread at a time does it; else two would both pay the embedder for the same chunks.
+        Only one thread at a time does it; otherwise two would both pay the embedder for the same chunks.
         """
         with self._embedding:
             table = self._own_table()
@@ -179,7 +179,7 @@ class EmbeddingWorker:
     def _own_table(self) -> sa.Table:
         """Return the model's table, which is created at the first use.
 
-        A text is embedded for it, to find out how many dimensions the vectors have.
+        To find out how many dimensions the vectors have, a text is embedded.
         """
         with self._embedding:
             if self._table is None:

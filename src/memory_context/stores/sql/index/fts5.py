@@ -12,11 +12,10 @@ import json
 import string
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.prepared_statements import Prepared, execute
+from memory_context.stores.sql.prepared_statements import Prepared, Values, execute
 from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statistics, step_of
@@ -92,15 +91,15 @@ def create(connection: sa.Connection) -> None:
     connection.exec_driver_sql(_CREATE_TERMS)
 
 
-def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+def add(connection: sa.Connection, rows: Sequence[Values]) -> None:
     """Insert rows of chunks, each with the ``names`` of its lexemes."""
     found = execute(connection, connection.engine, _LAST_ID).fetchone()
     number = (found[0] if found else 0) >> LENGTH_BITS
-    with_ids: list[dict[str, Any]] = []
+    with_ids: list[Values] = []
     for row in rows:
         number += 1
         chunk_id = (number << LENGTH_BITS) + step_of(row["length"])
-        with_ids.append(row | {"id": chunk_id})
+        with_ids.append({**row, "id": chunk_id})
     _CHUNK.run(connection, with_ids)
     _ADD.run(connection, with_ids)
 
@@ -123,7 +122,7 @@ def values_of(
     wanted: Sequence[str],
     terms: int,
     limit: int,
-) -> dict[str, Any]:
+) -> Values:
     """Return the parameters of `SCORED`."""
     frequencies = _frequencies(connection, statistics.owner, wanted)
     postings = [

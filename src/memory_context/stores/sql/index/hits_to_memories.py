@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -28,13 +28,15 @@ from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
 # In characters. A caller may pass a whole document as a query; this much of it has more lexemes than
 # are looked up.
 MAX_QUERY = 100_000
-# So many chunks are ranked for each memory that is wanted. If they belong to too few memories, the
-# number is multiplied by WIDER.
+# The number of chunks that are ranked for each memory that is wanted. If they belong to too few
+# memories, it is multiplied by WIDER.
 POOL = 6
 WIDER = 16
-
-
-# It costs less than a look at what is pending, of which there is nearly always nothing.
+BestChunks: TypeAlias = dict[UUID, ChunkHit]
+"""The best chunk of each memory, by the memory's id; best memory first."""
+FoundMemory: TypeAlias = tuple[MemoryItem, ChunkHit]
+"""A memory, and its best chunk."""
+# This costs less than reading what is pending, which is nearly always nothing.
 IS_PENDING = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
 
 
@@ -61,16 +63,14 @@ class SearchRequest(NamedTuple):
     terms: int = MAX_TERMS
 
 
-def best_if_indexed(
-    connection: sa.Connection, request: SearchRequest
-) -> list[tuple[MemoryItem, ChunkHit]] | None:
+def best_if_indexed(connection: sa.Connection, request: SearchRequest) -> list[FoundMemory] | None:
     """Return the same as `best`; None if memories of the user are still to be indexed."""
     if connection.execute(IS_PENDING, {"user": request.user_id}).first():
         return None
     return best(connection, request)
 
 
-def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
+def best(connection: sa.Connection, request: SearchRequest) -> list[FoundMemory]:
     """Return the memories with the best chunks, each with its best chunk, best first."""
     if request.narrowed:
         hits = _hits_under_conditions(connection, request)
@@ -87,9 +87,7 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
     return found
 
 
-def _hits_under_conditions(
-    connection: sa.Connection, request: SearchRequest
-) -> dict[UUID, ChunkHit]:
+def _hits_under_conditions(connection: sa.Connection, request: SearchRequest) -> BestChunks:
     """Return the best chunks of the memories that meet the conditions.
 
     On SQLite it is much cheaper to rank all chunks of a user by keywords than a part of them. So that is tried first
@@ -109,10 +107,10 @@ def _hits_under_conditions(
 
 def _hits(
     connection: sa.Connection, request: SearchRequest, inside: MemoryIds | None
-) -> dict[UUID, ChunkHit]:
+) -> BestChunks:
     """Return the best chunk of each memory, by keywords, by vectors, or by both."""
-    by_keywords: dict[UUID, ChunkHit] = {}
-    by_vectors: dict[UUID, ChunkHit] = {}
+    by_keywords: BestChunks = {}
+    by_vectors: BestChunks = {}
     chance = None
     if request.wanted:
         rank = partial(
@@ -138,16 +136,16 @@ def _hits(
     return {memory_id: hits[memory_id]._replace(score=score) for memory_id, score in scores.items()}
 
 
-def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
+def _scores(hits: BestChunks) -> dict[UUID, float]:
     return {memory_id: hit.score for memory_id, hit in hits.items()}
 
 
-def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
+def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> BestChunks:
     """Return the best chunk of each memory, of at least *limit* memories if there are as many."""
     pool = min(POOL * limit, LARGEST)
     while True:
         hits = rank(pool)
-        best_of: dict[UUID, ChunkHit] = {}
+        best_of: BestChunks = {}
         for hit in hits:
             best_of.setdefault(hit.memory_id, hit)
         are_all = len(hits) < pool
@@ -158,8 +156,8 @@ def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID
 
 
 def _with_items(
-    connection: sa.Connection, hits: Mapping[UUID, ChunkHit], request: SearchRequest
-) -> list[tuple[MemoryItem, ChunkHit]]:
+    connection: sa.Connection, hits: BestChunks, request: SearchRequest
+) -> list[FoundMemory]:
     """Return the best memories that meet the conditions, with their hits.
 
     Of equally good ones, the one used last comes first.

@@ -46,7 +46,7 @@ from memory_context.text.index.chunks import (
     searchable,
 )
 
-# So many chunks are indexed or removed in one transaction, which takes a fraction of a second.
+# The number of chunks that are indexed or removed in one transaction, which takes a fraction of a second.
 BATCH = 500
 # A chunk is cut off in its second half (see `end_of_chunk`).
 _SHORTEST_CHUNK = SIZE // 2
@@ -126,14 +126,12 @@ FROM (
 ) AS waiting
 ORDER BY created_at DESC
 """
-_OF_USER = "WHERE p.user_id = :user"
-_PENDING_OF_ALL = sa.text(_PENDING.format(where="")).columns(memory_id=sa.Uuid())
-_PENDING_OF_USER = sa.text(_PENDING.format(where=_OF_USER)).columns(memory_id=sa.Uuid())
 
 
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
-    statement = _PENDING_OF_ALL if user_id is None else _PENDING_OF_USER
+    where = "" if user_id is None else "WHERE p.user_id = :user"
+    statement = sa.text(_PENDING.format(where=where)).columns(memory_id=sa.Uuid())
     return [PendingMemory(*row) for row in connection.execute(statement, {"user": user_id})]
 
 
@@ -187,9 +185,13 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     # batch.
     found = connection.execute(mine.with_for_update(skip_locked=True))
     done = {row.memory_id: row.done for row in found}
-    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
-    # Not a batch of a text that was replaced since it was read.
-    due = [batch for batch in due if changed.get(batch.memory.id) == batch.memory.updated_at]
+    due = [
+        batch
+        for batch in next_ones
+        if done.get(batch.memory.id) == batch.start
+        # Not if the text was replaced since it was read.
+        if changed.get(batch.memory.id) == batch.memory.updated_at
+    ]
     if due:
         chunks = [(batch.memory.id, batch.chunks) for batch in due]
         keyword_index.add(connection, user_id, chunks)

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.stores.sql import index_key_of_encrypted_databases as index_key
 from memory_context.stores.sql.index import fts5, tsvector
-from memory_context.stores.sql.prepared_statements import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import (
     AnySelect,
@@ -140,14 +140,13 @@ def add(
 ) -> None:
     """Index chunks of a user's memories, given by the memories' ids."""
     owner = _owner_of(connection, user_id)
-    rows: list[dict[str, Any]] = []
+    rows: list[Values] = []
     for memory_id, chunks_of_memory in chunks:
         for chunk in chunks_of_memory:
+            # Not `asdict`, which takes 70 times as long.
             row = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
-            row["user_id"] = user_id
-            row["memory_id"] = memory_id
-            row["names"] = owner.named(chunk.names)
-            rows.append(row)
+            names = owner.named(chunk.names)
+            rows.append({**row, "user_id": user_id, "memory_id": memory_id, "names": names})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
@@ -257,6 +256,5 @@ def term_hits(
     places = sa.select(passages.c.id, passages.c.start, passages.c.stop).filter_by(user_id=user_id)
     rows = connection.execute(places.where(passages.c.id.in_(best)))
     spans = {chunk: span for chunk, *span in rows}
-    in_index = [chunk for chunk in best if chunk in spans]
-    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in in_index]
+    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
     return replace(hits, here=hits.here | held.keys(), places=found)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.prepared_statements import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS
-from memory_context.text.index import bm25, lexemes_looked_up
+from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Owner, Statistics
+from memory_context.text.index.lexemes_looked_up import MAX_HELD, MAX_READ, MAX_TERMS, rarest
 
-# A lexeme of a query is common if at least so many chunks contain it; counting stops there.
+# A lexeme of a query is common if at least this many chunks contain it; counting stops there.
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
 _ADD = Prepared(
@@ -85,7 +85,7 @@ GROUP BY q.lexeme, q.often, p.memory_id
 BEST = SCORED
 
 
-def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+def add(connection: sa.Connection, rows: Sequence[Values]) -> None:
     """Insert rows of chunks, each with the ``names`` of its lexemes."""
     _ADD.run(connection, rows)
 
@@ -97,21 +97,17 @@ def values_of(
     wanted: Sequence[str],
     terms: int,
     limit: int,  # noqa: ARG001 - for FTS5 only
-) -> dict[str, Any]:
+) -> Values:
     """Return the parameters of `SCORED`. Of a query with more than *terms* lexemes, only the rarest ones count."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Values] = []
     if len(wanted) > terms:
+        enough = ENOUGH
         # A second attempt (see `hits_to_memories.best`) tries more lexemes, and counts further, so that the ones that are
         # cheapest to read can be chosen.
-        enough = (
-            ENOUGH
-            if terms == lexemes_looked_up.MAX_TERMS
-            else lexemes_looked_up.MAX_READ // lexemes_looked_up.MAX_TERMS
-        )
+        if terms != MAX_TERMS:
+            enough = MAX_READ // MAX_TERMS
         found = _counted(connection, user_id, statistics.owner, wanted, enough)
-        wanted = lexemes_looked_up.rarest(
-            {lexeme: [count] for lexeme, count in found.items()}, terms
-        )
+        wanted = rarest({lexeme: [number] for lexeme, number in found.items()}, terms)
     for term, lexeme in enumerate(wanted):
         for name, (_, often) in zip(statistics.owner.names_of(lexeme), bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
@@ -128,8 +124,8 @@ def values_of(
 def holding_of(
     connection: sa.Connection, user_id: str, statistics: Statistics, lexemes: Sequence[str]
 ) -> dict[str, int]:
-    """Return the number of the user's chunks that contain each lexeme. Counting stops after `lexemes_looked_up.MAX_HELD`."""
-    return _counted(connection, user_id, statistics.owner, lexemes, lexemes_looked_up.MAX_HELD)
+    """Return the number of the user's chunks that contain each lexeme. Counting stops after `MAX_HELD`."""
+    return _counted(connection, user_id, statistics.owner, lexemes, MAX_HELD)
 
 
 def _counted(

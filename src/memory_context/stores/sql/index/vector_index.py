@@ -45,10 +45,10 @@ SETTING = "vectors:"
 TABLE = "agent_memory_vectors_"
 MAX_INDEXED = 2000
 """The largest number of dimensions for pgvector's HNSW index."""
-# So many of a user's vectors are enough to estimate how similar a vector is by chance.
+# This many of a user's vectors are enough to estimate how similar a vector is by chance.
 SAMPLE = 1000
-# So many chunks are looked up in one statement. Each takes two parameters, of which SQLite allows
-# 32,766 in a statement, and PostgreSQL 65,535.
+# The number of chunks that are looked up in one statement. Each takes two parameters, of which SQLite
+# allows 32,766 in a statement, and PostgreSQL 65,535.
 ASKED_TOGETHER = 10_000
 # An arbitrary number, as in `migrate`.
 LOCK = 7_305_419_172_614_030
@@ -105,7 +105,7 @@ def as_array(
     numpy = load_numpy()
     try:
         rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
-    except (TypeError, ValueError):  # of texts, or of lists of different lengths
+    except (TypeError, ValueError):  # they are texts, or lists of different lengths
         rows = numpy.empty(0)
     # Checked, because an embedder is the user's own code, and a NaN would make every comparison false.
     if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
@@ -149,7 +149,7 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
 
 def ensure(connection: sa.Connection, table: sa.Table) -> None:
     """Create a model's table if there is none; on PostgreSQL with an HNSW index."""
-    # Else two processes could create the table at once, and one of them would fail.
+    # Without the lock, two processes could create the table at once, and one of them would fail.
     advisory_lock(connection, LOCK)
     if sa.inspect(connection).has_table(table.name):
         return
@@ -263,7 +263,7 @@ def nearest(
     inside: MemoryIds | None,
     limit: int,
 ) -> list[ChunkHit]:
-    """Return the chunks whose vectors are most similar to that of *query*, best first."""
+    """Return the chunks whose vectors are most similar to *query*, the vector of a query, best first."""
     if not sa.inspect(connection).has_table(table.name):
         return []
     distance = table.info["distance"]
