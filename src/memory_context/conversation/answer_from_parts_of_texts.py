@@ -181,11 +181,9 @@ def _spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, stop))
         record = record_at(text, stop, stop)
         torn = text.rfind("\n", 0, record.start) + 1
+        is_inside = start < torn < stop
         is_near = stop - torn <= LONGEST_TORN
-        if start < torn < stop and is_near:
-            start = torn
-        else:
-            start = stop
+        start = torn if is_inside and is_near else stop
     return spans
 
 
