@@ -21,7 +21,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of, members_of
 from memory_context.runtime import events
 from memory_context.text.excerpt.record_around_place import record_at
-from memory_context.text.index.analyzer import analyze
+from memory_context.text.index.analyzer import analyze, held_by
 from memory_context.text.rows.names_above_rows import end_of_names
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -32,6 +32,8 @@ LONGEST_ANSWER = 20_000
 LINES_AROUND = 3
 MOST_QUOTATIONS = 12
 _BLANKS = re.compile(r"\s+")
+# A place that is not inside a Latin word or a number. Other scripts, such as Chinese, have no spaces between words.
+_WORD_EDGE = r"(?:(?<![0-9A-Za-z])|(?![0-9A-Za-z]))"
 
 
 @runtime_checkable
@@ -192,9 +194,8 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
 
     If there is no such word, return all parts in their order.
     """
-    wanted = set(analyze(question).counts)
-    texts = ("\n".join(part.lines) for part in parts)
-    held = [wanted.intersection(analyze(text).counts) for text in texts]
+    wanted = analyze(question).counts
+    held = [held_by("\n".join(part.lines), wanted) for part in parts]
     holders = Counter(chain.from_iterable(held))
     rarity = dict[str, float]()
     for word, count in holders.items():
@@ -339,7 +340,7 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     claimed = 0
     if isinstance(line, int):
         claimed = line - part.first
-    pattern = _whole_words(words)
+    pattern = re.compile(f"{_WORD_EDGE}{re.escape(words)}{_WORD_EDGE}")
     starts = list[int]()
     for index, first_line in enumerate(part.lines):
         around = part.lines[index : index + LINES_AROUND]
@@ -352,20 +353,6 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
         return None
     nearest = min(starts, key=lambda index: abs(index - claimed))
     return Quotation(part.key, part.first + nearest, words)
-
-
-def _whole_words(words: str) -> re.Pattern[str]:
-    """Return a pattern that finds *words*, but not within a longer word.
-
-    Only Latin letters and digits at their ends are checked: Chinese, for example, has no spaces between words.
-    """
-    before = ""
-    if words[0].isascii() and words[0].isalnum():
-        before = r"(?<![0-9A-Za-z])"
-    behind = ""
-    if words[-1].isascii() and words[-1].isalnum():
-        behind = r"(?![0-9A-Za-z])"
-    return re.compile(before + re.escape(words) + behind)
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,6 @@ from memory_context.conversation.folding.late_folds import (
     saved_by_folding,
 )
 from memory_context.conversation.message import (
-    FunctionCall,
     Message,
     MessageFacts,
     as_lines,
@@ -66,9 +65,7 @@ def check_limit(max_tokens: object) -> None:
         InvalidArgumentError: Not a number of tokens.
     """
     is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
-    error = InvalidArgumentError
-    if is_small:
-        error = BudgetTooSmallError
+    error = BudgetTooSmallError if is_small else InvalidArgumentError
     check_whole("max_tokens", max_tokens, LEAST_LIMIT, unit=" of tokens", error=error)
 
 
@@ -79,14 +76,13 @@ def plan(
 
     The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
     These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
-    newest group, and the first question behind the *seen* messages, which no model has seen. What was recalled for that
-    question stays if the limit allows it.
+    newest group, and the newest question that no model has seen, which is one after the first *seen* messages. What was
+    recalled for that question stays if the limit allows it.
     """
     head = _head(messages, tokens, note)
-    question = len(messages)
-    for place in range(seen, len(messages)):
-        if messages[place].is_question:
-            question = place
+    unseen = range(seen, len(messages))
+    asked = [place for place in unseen if messages[place].is_question]
+    question = max(asked, default=len(messages))
     recall = question
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
@@ -199,10 +195,8 @@ class Compactor:
         if not pictured:  # nearly every prompt
             return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
-        newest = 0
-        for place, message in enumerate(messages):
-            if message.is_question:
-                newest = place
+        asked = [place for place, message in enumerate(messages) if message.is_question]
+        newest = max(asked, default=0)
         for place in pictured:
             if begin <= place < newest:
                 tokens[place] += PICTURE_TOKENS * messages[place].pictures
@@ -415,10 +409,7 @@ def _to_store(messages: Sequence[Message]) -> list[Message]:
 def _redacted(message: Message, redaction: Redaction) -> Message:
     """Return *message* without the secrets in its texts and in the arguments of its calls."""
     texts = {place: redaction.text(text) for place, text in message.texts.items()}
-    calls = list[FunctionCall]()
-    for call in message.calls:
-        arguments = redaction.text(call.arguments)
-        calls.append(replace(call, arguments=arguments))
+    calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
     return replace(message, texts=texts, calls=tuple(calls))
 
 

@@ -105,9 +105,7 @@ class ConversationSettings:
         if not self.recall or not self.recall.asks:
             return None
         judge: object = self.recall.judge
-        if isinstance(judge, LightModel):
-            return judge
-        return None
+        return judge if isinstance(judge, LightModel) else None
 
     def new_cache(self, manager: MemoryManager) -> ConversationCache:
         """Return the cache for a conversation that this process has not seen before."""
@@ -126,7 +124,7 @@ class ConversationCache:
         made: The facts of placeholders whose messages have not arrived yet (`fold_output`), by the hash of the
             placeholder.
         layer: The user layer that the conversation began with.
-        used: The memories of the layer that are already recorded as used; None before any was recorded.
+        used: The keys of the layer's memories that are recorded as used; None before the first record.
     """
 
     ledger: Ledger
@@ -229,9 +227,7 @@ class Conversation:
         """
         user_id = self.manager.scope.user_id
         facts.check_owner(user_id)
-        run_id = None
-        if notes:
-            run_id = notes.run_id
+        run_id = notes.run_id if notes else None
         shown_before = messages[:seen]
         kept = without_notes_of_other_runs(messages, run_id)
         seen = len(without_notes_of_other_runs(shown_before, run_id))
@@ -413,9 +409,7 @@ class Conversation:
     def recaller(self) -> Recaller:
         """Return the recaller for this conversation."""
         recall = self.settings.recall
-        budget = 0
-        if recall:
-            budget = recall.expansion_budget
+        budget = recall.expansion_budget if recall else 0
         shown = RecalledText(self.manager, budget, self.settings.fold.redacted)
         return Recaller(self.manager, self.fail_open, self.cache.bounded_judge, shown, self.log)
 

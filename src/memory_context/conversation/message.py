@@ -175,11 +175,7 @@ class Message:
         keys = named_keys([self])
         lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
         trusted = [key for key in known.trusted if key in keys]
-        folded = list[int]()
-        for place in known.folded:
-            text = self.texts.get(place, "")
-            if leading_key(text):
-                folded.append(place)
+        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
         facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 

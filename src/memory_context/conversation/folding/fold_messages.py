@@ -157,12 +157,8 @@ class MessageFolder:
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        tool = None
-        if message.is_result:
-            tool = message.source
-        named_in = []
-        if message.is_reply:
-            named_in = [message]
+        tool = message.source if message.is_result else None
+        named_in = [message] if message.is_reply else []
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:

@@ -86,9 +86,9 @@ def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
     message = question.message.rstrip()
     if _POINTER.search(message) or _BARE_QUESTION.fullmatch(message):
         return True
-    here = question.hits.here if question.hits else frozenset[str]()
+    hits = question.hits or TermHits()
     is_question = message.endswith(QUESTION_MARKS)
-    return is_question and any(here >= set(wanted_lexemes(term)) for term in asked)
+    return is_question and any(hits.here >= set(wanted_lexemes(term)) for term in asked)
 
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:

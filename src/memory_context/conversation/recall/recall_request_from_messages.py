@@ -51,6 +51,11 @@ class RecallRequest:
     is_told: Callable[[str], bool]
     answer: str
 
+    @property
+    def known_here(self) -> set[str]:
+        """Return the keys of all memories that this conversation refers to or has shown."""
+        return {*self.references, *self.shown_here, *self.mentioned}
+
 
 def newest_question(
     messages: Sequence[Message], seen: int, undecided: str | None, *, results: bool

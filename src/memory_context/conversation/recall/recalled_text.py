@@ -131,7 +131,7 @@ class RecalledText:
             if part and not request.in_sight(lines.text):
                 shown[rank] = part
                 budget -= count(part) + 1
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+                ranges[item.memory_key] = ranges.get(item.memory_key, ()) + lines.ranges
         return [shown[rank] for rank in sorted(shown)], ranges, budget
 
     def _least_cost(self, item: MemoryItem, expansion: Expansion, request: RecallRequest) -> int:
@@ -196,7 +196,7 @@ class RecalledText:
             budget -= count(line) + 1
             if line and budget >= 0:
                 listed.append(line)
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+                ranges[item.memory_key] = ranges.get(item.memory_key, ()) + lines.ranges
         return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:

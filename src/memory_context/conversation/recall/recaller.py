@@ -136,8 +136,7 @@ class Recaller:
         asked += names_pointed_at(request.message, asked, request.answer)
         hits = self._hits(asked, others)
         candidates = self._candidates(request, others, asked, hits)
-        shown = {*request.references, *request.shown_here, *request.mentioned}
-        known = store.count(scope, {"memory_key": list(shown)})
+        known = store.count(scope, {"memory_key": list(request.known_here)})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
         question = Question(
@@ -215,8 +214,7 @@ class Recaller:
         query = verdict.search or ""
         if not terms(query):
             query = ""
-        known = {*request.references, *request.shown_here, *request.mentioned}
-        known |= {item.memory_key for item in opened}
+        known = request.known_here.union(item.memory_key for item in opened)
         hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
         others = list[MemoryItem]()
         for hit in hits:
