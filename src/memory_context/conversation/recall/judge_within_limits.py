@@ -101,7 +101,7 @@ class BoundedJudge:
     @property
     def sees_beyond_keywords(self) -> bool:
         """Return whether the judge is more than keyword matching: it may open memories that share no word with a message."""
-        return not isinstance(self.judge, LexicalJudge)
+        return type(self.judge) is not LexicalJudge
 
     async def decide(self, question: Question) -> tuple[str, Verdict]:
         """Return the name of the judge that decided, and its verdict."""
@@ -117,7 +117,7 @@ class BoundedJudge:
         try:
             verdict = await self._ask(question)
         except Exception as error:  # noqa: BLE001 - a judge from elsewhere may raise anything
-            tokens = getattr(error, "tokens", 0)
+            tokens = error.tokens if isinstance(error, JudgeError) else 0
             if isinstance(error, TimeoutError) and asks_model:
                 tokens = sent_tokens(question)
             self._count("failed", tokens)

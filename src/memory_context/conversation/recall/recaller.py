@@ -90,10 +90,10 @@ class Recaller:
             return None
         started = time.perf_counter()
         request, opened, question = gathered
-        undecided = bool(question.candidates or question.has_memories)
+        needs_judge = bool(question.candidates or question.has_memories)
         judge = "nobody"
         verdict = Verdict()
-        if undecided:
+        if needs_judge:
             judge, verdict = await self.bounded_judge.decide(question)
         found = list[PartToShow]()
         if verdict.search is not None:
@@ -102,7 +102,7 @@ class Recaller:
         recall = await off_loop(
             self.fail_open.run, self.shown.show, request, opened, question, verdict, found
         )
-        if undecided or opened:
+        if needs_judge or opened:
             seconds = time.perf_counter() - started
             self._keep_decision(judge, question, verdict, recall, found, seconds)
         recalling.note(judge=judge, candidates=len(question.candidates))
