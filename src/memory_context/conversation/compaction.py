@@ -70,16 +70,16 @@ def check_limit(max_tokens: object) -> None:
 
 
 def plan(
-    messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
+    messages: Sequence[Message], tokens: Sequence[int], limit: int, note_tokens: int, seen: int
 ) -> tuple[int, int] | None:
     """Return where the messages to compact begin and end; None if there are none worth compacting.
 
-    The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
+    The oldest groups are compacted, until what stays, with a note of *note_tokens*, is below the low-water mark.
     These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
     newest group, and the newest question that no model has seen, which is one after the first *seen* messages. What was
     recalled for that question stays if the limit allows it.
     """
-    head = _head(messages, tokens, note)
+    head = _head(messages, tokens, note_tokens)
     unseen = range(seen, len(messages))
     asked = [place for place in unseen if messages[place].is_question]
     question = max(asked, default=len(messages))
@@ -91,7 +91,7 @@ def plan(
     ends = [end for start, end in older if head <= start and end <= question]
     for end in ends:
         cut = before[end] - before[head]
-        remaining = before[-1] - cut + note
+        remaining = before[-1] - cut + note_tokens
         # What was recalled for the question is compacted only to get below the limit, not to reach the low-water mark.
         spares_recall = end == recall and remaining <= limit
         if spares_recall or remaining <= limit * LOW_WATER:

@@ -48,7 +48,7 @@ class PassingPolicy:
 
     Attributes:
         tools: The names of the tools; None for every tool.
-        secrets_for: The names of the tools that get texts of the type ``secret``, too. Note that hosts log arguments.
+        secrets_for: The names of the tools that get texts of the type ``secret``, too. Hosts log the arguments of tools.
         max_argument_bytes: The most bytes (UTF-8) that all texts of one call may have together: one number for all
             tools, or a mapping from names of tools to numbers. Tools that the mapping leaves out get up to 10 MB.
         directories: The working directories of tools that run code, by the tools' names. Their arguments may contain a
