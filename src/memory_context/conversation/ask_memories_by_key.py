@@ -73,7 +73,7 @@ class MemoryReader:
             )
         question = self.manager.without_secrets(question)
         if not question.strip():
-            raise InvalidArgumentError("a question needs words")
+            raise InvalidArgumentError("the question has no words; say what to look for")
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             # Not on the event loop: texts may have megabytes.

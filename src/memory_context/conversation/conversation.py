@@ -175,7 +175,7 @@ class Conversation:
     async def hear(
         self, said: Message, before: Sequence[Message], facts: ConversationFacts
     ) -> None:
-        """Record which memories a model used in what it *said* after *before*, and which references may be passed on.
+        """Record which memories of the user layer a model used in what it *said*, and which references may be passed on.
 
         If another agent called this one as a tool, that agent may pass on these references, too.
         """

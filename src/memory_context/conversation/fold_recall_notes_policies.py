@@ -82,10 +82,10 @@ class FoldPolicy:
             through it twice. To redact everything that is stored, give the store a `Redactor`.
         instructions: Whether a conversation's first placeholder explains references. If not, put
             `MEMORY_INSTRUCTIONS` into the system message.
-        queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
-            previews of tables then begin with their columns and a first row.
+        queries: Whether the agent gets `query_memory`, which queries stored texts in SQL. Its description costs some 100
+            tokens per call; previews of tables then begin with their columns and a first row.
         record_prompts: Whether the store keeps, for 30 days, the exact messages of each model call and the words that
-            decisions were made for, beside the numbers and keys that it keeps anyway (`MemoryManager.calls`). A thread
+            decisions were made for, besides the numbers and keys that it keeps anyway (`MemoryManager.calls`). A thread
             of 100 calls is then stored some 50 times over.
         max_threshold: The upper limit of all thresholds; `max_tokens` sets it.
 
@@ -266,9 +266,9 @@ def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> Fold
             raise InvalidArgumentError(
                 f'fold= takes "at_once", "after_reading" or a FoldPolicy, not {fold!r:.80}'
             )
-        return FoldPolicy(
-            fold=fold, threshold=DEFAULT_THRESHOLD if threshold is None else threshold
-        )
+        if threshold is None:
+            threshold = DEFAULT_THRESHOLD
+        return FoldPolicy(fold=fold, threshold=threshold)
     if threshold is not None:
         raise InvalidArgumentError(
             f"threshold= is short for FoldPolicy(threshold={threshold}); "
@@ -296,7 +296,7 @@ def fold_at_once_policy(
 
 
 def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
-    """Check that *policy* has no setting that only `MemoryContextMiddleware` follows.
+    """Check that *policy* has no setting that only `MemoryContextMiddleware` supports.
 
     Raises:
         InvalidArgumentError: It stores artifacts, or redacts with something other than callables.

@@ -98,7 +98,8 @@ class MessageFolder:
     def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
         """Return *messages*, which arrived together after *before*, with references in place of their large texts.
 
-        If the store fails, a text stays as it is; a message that was taken in already stays, too. Never raises.
+        A message that was taken in already stays as it is, and so does a text if the store fails. Store failures do not
+        raise.
         """
         if all(message.facts for message in messages):
             return list(messages)
@@ -132,7 +133,7 @@ class MessageFolder:
             return self.policy.tool_threshold(message.source)
         if message.is_question or self.folds_answers:
             return self.policy.threshold_for(message.source)
-        # The next questions are about the model's answer, so only a very long one is folded.
+        # The next questions are about the model's answer, so only a very long answer is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
     def fold_text(
@@ -143,7 +144,7 @@ class MessageFolder:
         Args:
             message: The message.
             place: The place of the text in it.
-            before: The messages before it, from which it follows what the text is read for.
+            before: The messages before it, which show what the text is read for.
             is_late: Whether a model has read the text. Its preview then also shows names that *before* contains, because
                 these may have left the prompt.
 
@@ -151,9 +152,8 @@ class MessageFolder:
             StoreError: The store failed.
         """
         text = message.texts[place]
-        threshold = self.threshold_of(message)
-        if is_late:
-            threshold = self.late_threshold_of(message)
+        threshold_of = self.late_threshold_of if is_late else self.threshold_of
+        threshold = threshold_of(message)
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
@@ -291,9 +291,7 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        kind = "message"
-        if message.is_result:
-            kind = "tool_output"
+        kind = "tool_output" if message.is_result else "message"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
         source = source or message.source
