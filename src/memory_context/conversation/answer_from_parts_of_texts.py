@@ -161,9 +161,7 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         counted = start
         part = text[start:stop]
         lines = part.removesuffix("\n").split("\n")
-        continued = ""
-        if start:
-            continued = header
+        continued = header if start else ""
         parts.append(TextPart(item.memory_key, number, tuple(lines), continued))
     return parts
 
@@ -247,8 +245,8 @@ class Asking:
         """Return what the model finds in as many *parts* as the limits allow, sorted by key and line."""
         tasks = dict[TextPart, asyncio.Task[Finding | None]]()
         turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
-        # One call is kept for the merge.
-        most = max(self.limits.calls - 1, 1)
+        # One call is kept for the merge, unless it is the only one.
+        most = max(self.limits.calls - 1, min(self.limits.calls, 1))
         planned = 0
         for part in parts[:most]:
             prompt = prompts.ASK_PART.format(
@@ -334,12 +332,12 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     """
     fields = members_of(quote)
     words = _plain(str(fields.get("text") or ""))
-    line = fields.get("line")
     if not words:
         return None
+    line = str(fields.get("line"))
     claimed = 0
-    if isinstance(line, int):
-        claimed = line - part.first
+    if line.isdecimal():
+        claimed = int(line) - part.first
     pattern = re.compile(f"{_WORD_EDGE}{re.escape(words)}{_WORD_EDGE}")
     starts = list[int]()
     for index, first_line in enumerate(part.lines):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 
 from memory_context import sentences_models_read as prompts
@@ -316,9 +316,7 @@ class Compactor:
         said = _said(message for message in stored if not message.is_result)
         results = list(_said(message for message in stored if message.is_result))
         # The tools' results come last, and get at least a third of the preview.
-        share = budget
-        if results:
-            share = budget * 2 // 3
+        share = budget * 2 // 3 if results else budget
         shown = excerpt("\n".join(said), "", share, count).text
         yield shown
         newest = _newest(results, budget - count(shown), count)
@@ -463,11 +461,8 @@ def _given(message: Message) -> str:
 
 def _description(messages: Sequence[Message]) -> str:
     """Return the number of messages with the beginning of the first question among them, or else of the first line."""
-    first = next(_said(messages), "")
-    for message in messages:
-        if message.is_question:
-            first = message.text
-            break
+    asked = (message.text for message in messages if message.is_question)
+    first = next(chain(asked, _said(messages)), "")
     beginning = " ".join(first.split())[:60]
     return f"{len(messages)} messages: {beginning}"
 

@@ -35,9 +35,7 @@ class LedgerEntry:
         """Return how many tokens it would have if nothing were folded, compacted or brought back."""
         known = self.message.known
         if self.message.is_ours:
-            if known.stands_for:
-                return _stood_for(self.message.text)
-            return 0
+            return _stood_for(self.message.text) if known.stands_for else 0
         tokens = self.tokens
         count = self.manager.counter.count
         for place in known.folded:

@@ -185,9 +185,8 @@ class AgentFiles(NamedTuple):
         path = args.path_inside()
         line = args.needed("insert_line")
         # Some models use the argument of str_replace for the text.
-        name = "insert_text"
-        if args.insert_text is None and args.new_str:
-            name = "new_str"
+        is_misnamed = args.insert_text is None and args.new_str
+        name = "new_str" if is_misnamed else "insert_text"
         text = args.needed(name)
         self.service.insert(self.agent_instance_id, path, line, text)
         return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
@@ -200,9 +199,8 @@ class AgentFiles(NamedTuple):
 
     def rename(self, args: FileArgs, _: int) -> str:
         """Move a file or a folder."""
-        name = "old_path"
-        if args.old_path is None and args.path:
-            name = "path"
+        is_misnamed = args.old_path is None and args.path
+        name = "path" if is_misnamed else "old_path"
         old = args.path_inside(name).rstrip("/")
         new = args.path_inside("new_path").rstrip("/")
         self.service.rename(self.agent_instance_id, old, new)

@@ -82,9 +82,7 @@ def fold(
         return None
     item = store(text)
     tokens_left = preview_limit(preview_tokens, item.token_count)
-    columns = ""
-    if focus.as_table:
-        columns = table_line(item.text, counter, tokens_left)
+    columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
     tokens_left -= counter.count(columns)
     most_for_changes = CHANGES_PART * tokens_left
     changes = changed_lines(item.text, focus.earlier, most_for_changes, counter.count)

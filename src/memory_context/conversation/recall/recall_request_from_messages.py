@@ -169,7 +169,7 @@ def _earlier_answers(text: str, before: Sequence[Message]) -> set[str]:
     references = set[str]()
     for message in before:
         if message.is_question:
-            references = set()
+            references = set[str]()
             answered.append((message, references))
         elif message.is_result:
             references.update(message.known.lines)

@@ -108,9 +108,7 @@ class PassingPolicy:
         """Return a tool's *description*, followed by which tools a model may pass references to."""
         if not self.passes:
             return description
-        tools = prompts.ANY_TOOL
-        if self.tools:
-            tools = ", ".join(sorted(self.tools))
+        tools = ", ".join(sorted(self.tools)) if self.tools else prompts.ANY_TOOL
         full = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
         if self.directories:
             runners = ", ".join(sorted(self.directories))
@@ -255,9 +253,7 @@ def _read(key: str, manager: MemoryManager, shown: Collection[str]) -> MemoryIte
         refusal = prompts.MISSING_REFERENCE
         shown = [other for other in shown if other != key]
     near = ", ".join(get_close_matches(key, shown, MAX_NEAR_KEYS))
-    advice = ""
-    if near:
-        advice = prompts.NEAR_KEYS.format(keys=near)
+    advice = prompts.NEAR_KEYS.format(keys=near) if near else ""
     raise NotPassedError(refusal.format(key=key, near=advice))
 
 
