@@ -94,8 +94,8 @@ def _in_text(text: str) -> list[str]:
     for part in _SENTENCE_END.split(without_quotations(text)):
         words = part.split()
         sentence = " ".join(words)
-        is_short = len(sentence) <= SENTENCE_CHARACTERS
-        if not is_short or len(words) < LEAST_WORDS or sentence.endswith("?"):
+        is_long = len(sentence) > SENTENCE_CHARACTERS
+        if is_long or len(words) < LEAST_WORDS or sentence.endswith("?"):
             continue
         is_lasting = _WISH.match(sentence) or _FACT.search(sentence)
         if is_lasting and not MemoryRef.find_all(sentence):

@@ -257,9 +257,7 @@ def _shown(path: str) -> str:
     written = end = _written(path)
     while default_counter().exceeds(end, PATH_TOKENS):
         end = end[len(end) // 4 + 1 :]
-    if end == written:
-        return written
-    return f"…{end}"
+    return written if end == written else f"…{end}"
 
 
 def _entry_line(entry: FileEntry) -> str:

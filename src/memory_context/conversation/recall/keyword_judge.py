@@ -67,9 +67,7 @@ def judge_by_keywords(question: Question) -> Verdict:
     if expansions:
         why = "; ".join(expansion.why for expansion in expansions)
         return Verdict(expand=expansions, why=why, is_clear=is_clear)
-    elsewhere = None
-    if question.has_memories:
-        elsewhere = _search_elsewhere(question, asked)
+    elsewhere = _search_elsewhere(question, asked) if question.has_memories else None
     if elsewhere:
         return elsewhere
     if question.candidates and _may_mean_more(question, asked):
