@@ -137,6 +137,14 @@ async def test_limits(memory: MemoryManager) -> None:
     assert 0 < answer.read < answer.parts
 
 
+async def test_no_calls(memory: MemoryManager) -> None:
+    """Where no call is allowed, none is made, and every part worth reading counts as unread."""
+    model = Reading()
+    answer = await asked(memory, model, "Who is unhappy?", calls=0)
+    assert [] == model.asked
+    assert (0, answer.parts) == (answer.calls, answer.unread)
+
+
 @pytest.mark.long
 async def test_deadline(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that never answers leaves what was found until then."""
@@ -177,6 +185,7 @@ PART = TextPart("k", 10, ("one  two", "three", "four five", "one two"))
     [
         ({"line": 10, "text": "one two"}, 10),
         ({"line": 13, "text": "one two"}, 13),
+        ({"line": "13", "text": "one two"}, 13),
         ({"line": 99, "text": " three "}, 11),
         ({"text": "four"}, 12),
         ({"line": 11, "text": "three\nfour five"}, 11),
@@ -315,7 +324,7 @@ def test_secrets_in_a_question_stay_here() -> None:
     assert "ghp_a1B2" not in reader.log.newest[0].asked
     # Nothing is left of a question that is a secret, and all parts would be read for it.
     asked = len(model.asked)
-    with pytest.raises(InvalidArgumentError, match="needs words"):
+    with pytest.raises(InvalidArgumentError, match="has no words"):
         reader.ask(["meeting"], "ghp_" + "a1B2c3D4e5F6" * 3)
     assert asked == len(model.asked)
 

@@ -444,6 +444,39 @@ class TestOwnJudge:
 
         assert ("lexical", 1) == (context.decisions()[0].judge, context.stats().recalls)
 
+    async def test_fails_with_an_error_of_its_own(self) -> None:
+        """A judge is replaced by the words whatever its error carries, even tokens that are not a number."""
+
+        class LimitError(Exception):
+            tokens = "too many"
+
+        class Failing:
+            name = "failing"
+
+            async def decide(self, question: Question) -> Verdict:
+                raise LimitError(question.message)
+
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Failing()))
+        await folded(context)
+        await fill(context, user("what about worker-123?"))
+
+        assert ("lexical", 1) == (context.decisions()[0].judge, context.stats().recalls)
+
+    async def test_refines_keyword_matching(self) -> None:
+        """A subclass of the lexical judge that decides for itself is asked."""
+
+        class Refined(LexicalJudge):
+            name = "refined"
+
+            async def decide(self, question: Question) -> Verdict:
+                return Verdict(expand=(await super().decide(question)).expand)
+
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Refined()))
+        await folded(context)
+        await fill(context, user("what about worker-123?"))
+
+        assert ("refined", 1) == (context.decisions()[0].judge, context.stats().recalls)
+
     def test_refused(self) -> None:
         """What is not a judge or not a model client, and two judges at once, are refused."""
         with pytest.raises(exceptions.InvalidArgumentError, match="judge="):
@@ -476,11 +509,11 @@ class TestOwnJudge:
             .dump_component()
             .config
         )
-        with pytest.raises(exceptions.NotSerializableError, match="cannot be dumped"):
-            MemoryContext(
-                "ann", store=sqlite_url, recall=RecallPolicy(judge=Other())
-            ).dump_component()
+        for judge in (Mine(), Other()):
+            with pytest.raises(exceptions.NotSerializableError, match="cannot be dumped"):
+                MemoryContext(
+                    "ann", store=sqlite_url, recall=RecallPolicy(judge=judge)
+                ).dump_component()
         with pytest.raises(exceptions.InvalidArgumentError):
             JudgeLimits(seconds=-1)
         assert LLMJudge(ScriptedChatClient([])).dump_component().config
-        assert Mine().name

@@ -151,7 +151,7 @@ def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
     component = None
     if isinstance(judge, LLMJudge):
         component = judge.dump_component()
-    elif judge is not None and not isinstance(judge, LexicalJudge):
+    elif judge is not None and type(judge) is not LexicalJudge:
         raise NotSerializableError(
             f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
         )

@@ -1,4 +1,4 @@
-"""Answer questions from texts that never enter the prompt: a light model reads them part by part, and must quote them."""
+"""Answer questions from texts that stay out of the prompt: a light model reads them part by part, and must quote them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of, members_of
 from memory_context.runtime import events
 from memory_context.text.excerpt.record_around_place import record_at
-from memory_context.text.index.analyzer import analyze
+from memory_context.text.index.analyzer import analyze, held_by
 from memory_context.text.rows.names_above_rows import end_of_names
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -32,14 +32,16 @@ LONGEST_ANSWER = 20_000
 LINES_AROUND = 3
 MOST_QUOTATIONS = 12
 _BLANKS = re.compile(r"\s+")
+# A place that is not inside a Latin word or a number. Other scripts, such as Chinese, have no spaces between words.
+_WORD_EDGE = r"(?:(?<![0-9A-Za-z])|(?![0-9A-Za-z]))"
 
 
 @runtime_checkable
 class LightModel(Protocol):
-    """A model that is cheap enough to read much."""
+    """A model that is cheap enough to read long texts."""
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
-        """Return what the model answers, and the tokens of the call."""
+        """Return the model's answer, and the tokens of the call."""
         ...
 
 
@@ -48,10 +50,10 @@ class AskLimits:
     """The limits on the cost of one question.
 
     Attributes:
-        calls: How many model calls, the one that merges the answers included.
-        tokens: How many tokens these may take, as they are counted before the calls.
-        seconds: The deadline of all calls together.
-        side_by_side: How many calls run at once.
+        calls: The most model calls, including the one that merges the answers.
+        tokens: The most tokens that the prompts for the parts may have together. They are counted before the calls.
+        seconds: The time limit of all calls together, in seconds.
+        side_by_side: The most calls that run at once.
 
     Raises:
         InvalidArgumentError: A negative number.
@@ -71,9 +73,9 @@ class TextPart(NamedTuple):
     """A part of a memory that is read in one call.
 
     Attributes:
-        key: The memory.
-        first: The number of its first line, from 1.
-        lines: Its lines.
+        key: The key of the memory.
+        first: The number of the part's first line in the memory, from 1.
+        lines: The lines of the part.
         header: The header of the table that the part continues; "" if it continues none.
     """
 
@@ -93,7 +95,7 @@ class TextPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Words that stand in a memory, and the line where they begin."""
+    """Words that a memory contains, and the number of the line where they begin."""
 
     key: str
     line: int
@@ -101,7 +103,7 @@ class Quotation:
 
 
 class Finding(NamedTuple):
-    """What the model found in one part: its words, the quotations that stand there, and how many others it claimed."""
+    """The model's answer from one part, its quotations that the part contains, and how many others were dropped."""
 
     text: str
     quotations: tuple[Quotation, ...]
@@ -114,13 +116,13 @@ class AskAnswer:
 
     Attributes:
         text: The answer in the model's words; empty if nothing was found.
-        quotations: The quotations that it is based on; each does stand at its line.
+        quotations: The quotations that it is based on; each was checked to be at its line.
         parts: How many parts the texts have.
         read: How many of them the model read.
-        skipped: How many were not worth reading, because they contain no word of the question.
-        dropped: How many quotations were dropped because they do not stand in the text.
+        skipped: How many were not worth reading, because they lack the words of the question that tell parts apart.
+        dropped: How many quotations were dropped because the text does not contain them.
         calls: How many calls were made.
-        tokens: What these cost.
+        tokens: The tokens that these calls cost.
     """
 
     text: str
@@ -134,12 +136,12 @@ class AskAnswer:
 
     @property
     def unread(self) -> int:
-        """Return how many parts were to be read and were not: for want of calls, tokens or time, or by a failure."""
+        """Return how many parts worth reading were not read: calls, tokens or time ran out, or a call failed."""
         return self.parts - self.read - self.skipped
 
 
 def parts_of(item: MemoryItem) -> list[TextPart]:
-    """Cut a memory into parts of some 16,000 characters, between lines. A record at a cut is in both parts.
+    """Cut a memory into parts of at most 16,000 characters, between lines. A record at a cut is in both parts.
 
     Raises:
         InvalidArgumentError: It is a secret, or binary.
@@ -159,15 +161,13 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         counted = start
         part = text[start:stop]
         lines = part.removesuffix("\n").split("\n")
-        continued = ""
-        if start:
-            continued = header
+        continued = header if start else ""
         parts.append(TextPart(item.memory_key, number, tuple(lines), continued))
     return parts
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Return where the parts begin and end; each begins with a line, or within a line that is longer than a part."""
+    """Return where the parts begin and end: at the beginning of a line, or within a line that is longer than a part."""
     spans = list[tuple[int, int]]()
     start = 0
     while start < len(text):
@@ -181,19 +181,19 @@ def _spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, stop))
         record = record_at(text, stop, stop)
         torn = text.rfind("\n", 0, record.start) + 1
+        is_inside = start < torn < stop
         is_near = stop - torn <= LONGEST_TORN
-        start = torn if start < torn < stop and is_near else stop
+        start = torn if is_inside and is_near else stop
     return spans
 
 
 def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
-    """Return the parts with a word of the question that most parts lack, those with the rarest words first.
+    """Return the parts with a word of the question that at least half of the parts lack, those with the rarest first.
 
-    Where there is no such word, all parts in their order.
+    If there is no such word, return all parts in their order.
     """
-    wanted = set(analyze(question).counts)
-    texts = ("\n".join(part.lines) for part in parts)
-    held = [wanted.intersection(analyze(text).counts) for text in texts]
+    wanted = analyze(question).counts
+    held = [held_by("\n".join(part.lines), wanted) for part in parts]
     holders = Counter(chain.from_iterable(held))
     rarity = dict[str, float]()
     for word, count in holders.items():
@@ -205,7 +205,7 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     for part, words in zip(parts, held, strict=True):
         rare = words & rarity.keys()
         if rare:
-            # A plain sum would depend on the order of the set, which differs from process to process.
+            # A plain sum would depend on the order of the set, which differs between processes.
             score = math.fsum(rarity[word] for word in rare)
             scored.append((score, part))
     scored.sort(key=itemgetter(0), reverse=True)
@@ -224,11 +224,11 @@ class Asking:
     tokens: int = 0
 
     async def answer(self, wanted: Sequence[TextPart], parts: int) -> AskAnswer:
-        """Have the model read the *wanted* ones of so many *parts* and answer. Calls that fail or are late are left out."""
+        """Return the model's answer from the *wanted* parts, of *parts* in all. Calls that fail or are late are left out."""
         deadline = time.monotonic() + self.limits.seconds
         findings = await self._read(wanted)
         found = [finding for finding in findings if finding.text]
-        # Without repetitions: a quotation stands in two parts where they overlap.
+        # Without repetitions: where two parts overlap, both contain the quotation.
         quotations = dict.fromkeys(chain.from_iterable(finding.quotations for finding in found))
         return AskAnswer(
             await self._merged(found, deadline - time.monotonic()),
@@ -242,11 +242,11 @@ class Asking:
         )
 
     async def _read(self, parts: Sequence[TextPart]) -> list[Finding]:
-        """Return what the model finds in as many *parts* as the limits allow, in the order of the texts."""
+        """Return what the model finds in as many *parts* as the limits allow, sorted by key and line."""
         tasks = dict[TextPart, asyncio.Task[Finding | None]]()
         turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
-        # One call is kept for the merge.
-        most = max(self.limits.calls - 1, 1)
+        # One call is kept for the merge, unless it is the only one.
+        most = max(self.limits.calls - 1, min(self.limits.calls, 1))
         planned = 0
         for part in parts[:most]:
             prompt = prompts.ASK_PART.format(
@@ -277,7 +277,7 @@ class Asking:
                 return None
 
     async def _merged(self, findings: Sequence[Finding], seconds_left: float) -> str:
-        """Return one answer made from several; all of them, one below the other, if that fails."""
+        """Return one answer made from several; if that fails, all of them, one below the other."""
         together = "\n".join(finding.text for finding in findings)
         may_call = self.calls < self.limits.calls and seconds_left > 0
         if len(findings) < 2 or not may_call:
@@ -305,7 +305,7 @@ def _with_quotations(finding: Finding) -> str:
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
-    """Parse a model's answer about a part, and keep the quotations that stand in the part.
+    """Parse a model's answer about a part, and keep the quotations that the part contains.
 
     Raises:
         ValueError: It is not the JSON object that was asked for.
@@ -326,19 +326,19 @@ def finding_in(given: str, part: TextPart) -> Finding:
 
 
 def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
-    """Return a quotation with the line where it stands, nearest to the claimed one; None if it stands nowhere.
+    """Return a quotation with the line where it begins, the nearest to the claimed one; None if the part lacks it.
 
-    Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is not a quotation.
+    Whitespace may differ, and it may span up to three lines. A part of a number or of a Latin word is not a quotation.
     """
     fields = members_of(quote)
     words = _plain(str(fields.get("text") or ""))
-    line = fields.get("line")
     if not words:
         return None
+    line = str(fields.get("line"))
     claimed = 0
-    if isinstance(line, int):
-        claimed = line - part.first
-    pattern = _whole_words(words)
+    if line.isdecimal():
+        claimed = int(line) - part.first
+    pattern = re.compile(f"{_WORD_EDGE}{re.escape(words)}{_WORD_EDGE}")
     starts = list[int]()
     for index, first_line in enumerate(part.lines):
         around = part.lines[index : index + LINES_AROUND]
@@ -351,20 +351,6 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
         return None
     nearest = min(starts, key=lambda index: abs(index - claimed))
     return Quotation(part.key, part.first + nearest, words)
-
-
-def _whole_words(words: str) -> re.Pattern[str]:
-    """Return a pattern that finds *words*, but not within a longer word.
-
-    Only Latin letters and digits at their ends are checked: Chinese has no blanks to tell words apart.
-    """
-    before = ""
-    if words[0].isascii() and words[0].isalnum():
-        before = r"(?<![0-9A-Za-z])"
-    behind = ""
-    if words[-1].isascii() and words[-1].isalnum():
-        behind = r"(?![0-9A-Za-z])"
-    return re.compile(before + re.escape(words) + behind)
 
 
 def _plain(text: str) -> str:

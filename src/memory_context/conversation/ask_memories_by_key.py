@@ -38,8 +38,8 @@ class MemoryReader:
     Attributes:
         manager: The memories.
         model: Reads them.
-        limits: What one question may cost.
-        stats: Where questions and their tokens are counted.
+        limits: The limits on the cost of one question.
+        stats: Counts questions and their tokens.
         log: Records each question and its cost.
         redacted: Removes from a text what the model may not see.
     """
@@ -57,13 +57,13 @@ class MemoryReader:
         return self.manager.counter
 
     def ask(self, keys: str | Iterable[str], question: str) -> AskAnswer:
-        """Answer *question* from the memories. Each quotation of the answer does stand at the line that it names.
+        """Answer *question* from the memories under *keys*. Each quotation was checked to be at the line that it names.
 
         Must not run on an event loop's own thread.
 
         Raises:
-            MemoryNotFoundError: There is no such memory.
-            InvalidArgumentError: No question, no memory, or more than ten; or one is a secret, or binary.
+            MemoryNotFoundError: There is no memory under one of the keys.
+            InvalidArgumentError: No question; no memory or more than ten; or a memory that is a secret or binary.
             StoreError: The store failed.
         """
         keys = tuple(dict.fromkeys(as_list(keys)))
@@ -73,11 +73,12 @@ class MemoryReader:
             )
         question = self.manager.without_secrets(question)
         if not question.strip():
-            raise InvalidArgumentError("a question needs words")
+            raise InvalidArgumentError("the question has no words; say what to look for")
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             # Not on the event loop: texts may have megabytes.
-            parts = list(chain.from_iterable(parts_of(self._read(key)) for key in keys))
+            items = map(self._read, keys)
+            parts = list(chain.from_iterable(map(parts_of, items)))
             wanted = worth_reading(parts, question)
             answering = Asking(question, self.model, self.counter, self.limits)
             answer = result_of(answering.answer(wanted, len(parts)))
@@ -107,7 +108,7 @@ class MemoryReader:
 
 
 def told_cost(answer: AskAnswer) -> str:
-    """Return the sentence that says what was read, what was not, and what it cost."""
+    """Return the sentences that say how many parts were read, how many were not and why, and what the calls cost."""
     told = prompts.ASK_READ.format(read=answer.read, parts=answer.parts)
     if answer.skipped:
         told += prompts.ASK_SKIPPED.format(count=answer.skipped)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 
 from memory_context import sentences_models_read as prompts
@@ -18,7 +18,6 @@ from memory_context.conversation.folding.late_folds import (
     saved_by_folding,
 )
 from memory_context.conversation.message import (
-    FunctionCall,
     Message,
     MessageFacts,
     as_lines,
@@ -44,11 +43,11 @@ from memory_context.text.redact import Redaction
 # A compaction goes down to this share of the limit, so that the next one is far off: each one invalidates the
 # provider's cached prefix.
 LOW_WATER = 0.6
-# The rest of a divided turn goes with the compacted part if it is at most this share of the prompt.
+# The rest of a divided turn is compacted, too, if it has at most this share of the prompt's tokens.
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
-# Standing words are handed on from note to note, up to so many tokens, and up to a twelfth of the limit.
+# Standing words are handed on from note to note, up to this many tokens, and up to a twelfth of the limit.
 STANDING_TOKENS = 100
 STANDING_SHARE = 12
 LEAST_FOLD = 60
@@ -66,27 +65,24 @@ def check_limit(max_tokens: object) -> None:
         InvalidArgumentError: Not a number of tokens.
     """
     is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
-    error = InvalidArgumentError
-    if is_small:
-        error = BudgetTooSmallError
+    error = BudgetTooSmallError if is_small else InvalidArgumentError
     check_whole("max_tokens", max_tokens, LEAST_LIMIT, unit=" of tokens", error=error)
 
 
 def plan(
-    messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
+    messages: Sequence[Message], tokens: Sequence[int], limit: int, note_tokens: int, seen: int
 ) -> tuple[int, int] | None:
     """Return where the messages to compact begin and end; None if there are none worth compacting.
 
-    The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
+    The oldest groups are compacted, until what stays, with a note of *note_tokens*, is below the low-water mark.
     These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
-    newest group, and the newest question that no model has seen (it comes after the first *seen* messages). What was
-    recalled for that question stays where the limit allows it.
+    newest group, and the newest question that no model has seen, which is one after the first *seen* messages. What was
+    recalled for that question stays if the limit allows it.
     """
-    head = _head(messages, tokens, note)
-    question = len(messages)
-    for place in range(seen, len(messages)):
-        if messages[place].is_question:
-            question = place
+    head = _head(messages, tokens, note_tokens)
+    unseen = range(seen, len(messages))
+    asked = [place for place in unseen if messages[place].is_question]
+    question = max(asked, default=len(messages))
     recall = question
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
@@ -95,8 +91,8 @@ def plan(
     ends = [end for start, end in older if head <= start and end <= question]
     for end in ends:
         cut = before[end] - before[head]
-        remaining = before[-1] - cut + note
-        # What was recalled for the question goes only to get below the limit, not to reach the low-water mark.
+        remaining = before[-1] - cut + note_tokens
+        # What was recalled for the question is compacted only to get below the limit, not to reach the low-water mark.
         spares_recall = end == recall and remaining <= limit
         if spares_recall or remaining <= limit * LOW_WATER:
             return head, _end_of_turn(messages, end, ends, before)
@@ -109,7 +105,7 @@ def plan(
 def _end_of_turn(
     messages: Sequence[Message], end: int, ends: Sequence[int], before: Sequence[int]
 ) -> int:
-    """Return the end of the turn that a cut at *end* would divide; *end* itself if the turn goes on for long.
+    """Return the end of the turn that a cut at *end* would divide; *end* itself if the rest of the turn is long.
 
     A stored answer is found by its question, so the two are best stored together.
     """
@@ -127,8 +123,8 @@ def _end_of_turn(
 def _head(messages: Sequence[Message], tokens: Sequence[int], longest_answer: int) -> int:
     """Return how many messages stay at the beginning: system messages, the user layer, the task with its recall.
 
-    An answer to the task of up to *longest_answer* tokens stays with it: stored apart, it would not be found by the
-    words of the question.
+    An answer to the task of up to *longest_answer* tokens stays with it: stored without the task, it would not be found
+    by the words of the question.
     """
     system = 0
     for index, message in enumerate(messages):
@@ -153,7 +149,7 @@ class Compactor:
 
     Attributes:
         folder: Stores what leaves the prompt.
-        limit: The most tokens of all messages together.
+        limit: The most tokens that all messages may have together.
         new_id: Makes the id of a note.
     """
 
@@ -162,9 +158,9 @@ class Compactor:
     new_id: Callable[[], str]
 
     def compact(self, messages: list[Message], seen: int) -> list[Message]:
-        """Return *messages* themselves if they are below the limit; else with one reference for their oldest groups.
+        """Return *messages* themselves if they are within the limit; else with one reference for their oldest groups.
 
-        Where that is not enough, texts of the other messages are folded too, the largest first. Nothing is dropped: if
+        If that is not enough, texts of the other messages are folded, too, the largest first. Nothing is dropped: if
         even that is not enough, the messages stay above the limit. A model has seen the first *seen* messages.
 
         Raises:
@@ -176,7 +172,7 @@ class Compactor:
         with operation(
             "compact", self.folder.manager.who, limit=self.limit, messages=len(messages)
         ) as compacting:
-            # What is cut off may hold the output that a later one only refers to.
+            # The compacted part may contain an output that a later message only refers to.
             whole = self.folder.with_missing_previews(messages, seen, is_cut=True)
             compacted = self._cut(whole, self._tokens(whole), seen)
             compacted = self._with_folded_calls(compacted)
@@ -192,17 +188,15 @@ class Compactor:
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of each message, counting only the images that a compaction can take away.
 
-        The images of the task and of the newest question stay whatever they cost.
+        The images of the task and of the newest question stay, whatever they cost.
         """
         tokens = self.folder.ledger.tokens(messages)
         pictured = [place for place, message in enumerate(messages) if message.others]
         if not pictured:  # nearly every prompt
             return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
-        newest = 0
-        for place, message in enumerate(messages):
-            if message.is_question:
-                newest = place
+        asked = [place for place, message in enumerate(messages) if message.is_question]
+        newest = max(asked, default=0)
         for place in pictured:
             if begin <= place < newest:
                 tokens[place] += PICTURE_TOKENS * messages[place].pictures
@@ -226,7 +220,7 @@ class Compactor:
         after = messages[end:]
         kept = [message for message in oldest if message in stay]
         size = note_tokens + sum(sizes[message.id] for message in (*before, *kept, *after))
-        # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
+        # The run's notes stay in any case. System messages are compacted, the oldest first, until the rest fits the limit.
         for message in list(kept):
             if message.is_system and size > self.limit:
                 kept.remove(message)
@@ -236,7 +230,7 @@ class Compactor:
         if not stored:
             return messages
         rest = [*before, *kept, *after]
-        # The note lists the keys that no other message refers to. A reference that is merely quoted does not count.
+        # The note lists the keys that no remaining message refers to. A reference that is merely quoted does not count.
         held = references_of(rest)
         keys = [key for key in references_of(messages) if key not in held]
         # A web page or a model may have made a reference up.
@@ -264,8 +258,8 @@ class Compactor:
 
         Args:
             messages: The compacted messages.
-            stored: These in the form in which they are stored (see `_to_store`).
-            keys: The references that leave the prompt with them.
+            stored: The same messages in the form in which they are stored (see `_to_store`).
+            keys: The keys of the references that leave the prompt with them.
             instructs: Whether the note explains references.
         """
         manager = self.folder.manager
@@ -301,7 +295,7 @@ class Compactor:
             lines.append(prompts.ABOUT_REFERENCES)
         replaced = list[str]()
         for message in messages:
-            # An earlier note that is compacted hands on the ids of the messages that it stood for.
+            # A compacted earlier note hands on the ids of the messages that it stood for.
             replaced += [*message.known.replaced, message.id]
         known = MessageFacts(
             kind="compaction",
@@ -315,16 +309,14 @@ class Compactor:
         return own_message(self.new_id(), "\n".join(filter(None, lines)), known)
 
     def _preview(self, stored: Sequence[Message]) -> Iterator[str]:
-        """Yield who said what; then as many of the newest tools' results as the rest of the budget pays for."""
+        """Yield who said what; then as many of the tools' newest results as fit into the rest of the budget."""
         manager = self.folder.manager
         budget = self._preview_budget()
         count = manager.counter.count
         said = _said(message for message in stored if not message.is_result)
         results = list(_said(message for message in stored if message.is_result))
-        # The tools' results come last, and have at least a third of the preview.
-        share = budget
-        if results:
-            share = budget * 2 // 3
+        # The tools' results come last, and get at least a third of the preview.
+        share = budget * 2 // 3 if results else budget
         shown = excerpt("\n".join(said), "", share, count).text
         yield shown
         newest = _newest(results, budget - count(shown), count)
@@ -344,7 +336,7 @@ class Compactor:
         return fold_what_was_read(messages, due, self.folder)
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
-        """Return *messages* with their largest texts folded to bare references, until they are below the limit."""
+        """Return *messages* with their largest texts folded to bare references, until they are within the limit."""
         over = sum(self.folder.ledger.tokens(messages)) - self.limit
         if over <= 0:
             return messages
@@ -355,7 +347,7 @@ class Compactor:
                 for place, text in message.texts.items():
                     size = count(text)
                     sizes.append((size, index, place))
-        # A stable sort: of equally large ones the oldest come first.
+        # A stable sort: among texts of the same size, the oldest come first.
         sizes.sort(key=itemgetter(0), reverse=True)
         squeezed = list(messages)
         for size, index, place in sizes:
@@ -367,7 +359,7 @@ class Compactor:
         return squeezed
 
     def _bare_reference(self, message: Message, place: int) -> MemoryRef:
-        """Return the reference to a text, storing it first; for a placeholder, the reference that it begins with."""
+        """Store a text and return its reference; for a placeholder, return the reference that it begins with."""
         text = message.texts[place]
         if place in message.known.folded:
             return MemoryRef.find_all(text)[0]
@@ -399,7 +391,7 @@ def _exempt(messages: Sequence[Message]) -> list[Message]:
 def _to_store(messages: Sequence[Message]) -> list[Message]:
     """Return compacted messages as they are stored: an earlier note as its reference, recalled text not at all.
 
-    The texts behind both are in the store already. A copy would be found in their place.
+    The texts behind both are in the store already. A search would find a copy in their place.
     """
     stored = list[Message]()
     for message in messages:
@@ -415,10 +407,7 @@ def _to_store(messages: Sequence[Message]) -> list[Message]:
 def _redacted(message: Message, redaction: Redaction) -> Message:
     """Return *message* without the secrets in its texts and in the arguments of its calls."""
     texts = {place: redaction.text(text) for place, text in message.texts.items()}
-    calls = list[FunctionCall]()
-    for call in message.calls:
-        arguments = redaction.text(call.arguments)
-        calls.append(replace(call, arguments=arguments))
+    calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
     return replace(message, texts=texts, calls=tuple(calls))
 
 
@@ -435,7 +424,7 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
 
 
 def _newest(texts: Sequence[str], budget: int, cost: Cost) -> list[str]:
-    """Return as many of the newest texts as *budget* pays for, each in full and with a separator."""
+    """Return as many of the newest texts as fit into *budget*, each in full and with a separator, oldest first."""
     listed = list[str]()
     for text in reversed(texts):
         budget -= cost(text) + 2
@@ -449,7 +438,7 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
     """Yield one line for each message: who said what."""
     for message in messages:
         if message.is_ours:
-            continue  # an earlier note, whose key is listed: its words are not repeated
+            continue  # an earlier note: its key is listed, and its words are not repeated
         if message.calls:
             names = dict.fromkeys(call.name for call in message.calls)
             said = f"calls {', '.join(names)}"
@@ -461,7 +450,7 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _given(message: Message) -> str:
-    """Return the beginning of a tool's result; of a folded result, its reference with a short description."""
+    """Return the beginning of a tool's result; for a folded result, its reference with a short description."""
     refs = MemoryRef.find_all(message.text)
     # One of the user's redaction patterns may have removed the reference itself.
     if not refs or not message.known.folded:
@@ -471,11 +460,9 @@ def _given(message: Message) -> str:
 
 
 def _description(messages: Sequence[Message]) -> str:
-    first = next(_said(messages), "")
-    for message in messages:
-        if message.is_question:
-            first = message.text
-            break
+    """Return the number of messages with the beginning of the first question among them, or else of the first line."""
+    asked = (message.text for message in messages if message.is_question)
+    first = next(chain(asked, _said(messages)), "")
     beginning = " ".join(first.split())[:60]
     return f"{len(messages)} messages: {beginning}"
 
@@ -491,7 +478,7 @@ def uncompacted(
         new_id: Makes the ids of the messages.
 
     Raises:
-        StateError: *item* holds no messages, or its reference does not stand here.
+        StateError: *item* holds no messages, or no note of this conversation refers to it.
     """
     key = item.memory_key
     keys = [message.known.stands_for for message in messages]
@@ -502,7 +489,7 @@ def uncompacted(
         known = map(MessageFacts.from_json, item.content_metadata["facts"])
         for message, facts in zip(from_lines(item.text), known, strict=True):
             restored.append(replace(message, id=new_id(), facts=facts))
-    # From JSON, from pydantic, or because somebody else wrote the record.
+    # Raised by json or pydantic, or because another program wrote the record.
     except (ValueError, LookupError, TypeError) as error:
         raise StateError(
             f"the memory {key!r} does not hold the messages that were stored there"

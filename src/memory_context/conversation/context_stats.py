@@ -13,28 +13,28 @@ from memory_context.runtime.telemetry import count
 
 @dataclass(slots=True)
 class ContextStats(Displayed):
-    """The work that a context has done so far. Tokens are counted by its own counter.
+    """The work that a context has done so far. Tokens are counted by the context's own counter.
 
     Attributes:
-        messages: Messages added to a `MemoryContext`, initial ones and those of AutoGen's own states included;
-            elsewhere 0.
+        messages: Messages added to a `MemoryContext`, including initial ones and those of AutoGen's own states; in
+            other hosts 0.
         folds: Texts that were replaced by a reference.
-        tokens_folded: Their tokens.
+        tokens_folded: The tokens of these texts.
         tokens_shown: The tokens of the references and previews in their place.
         asked_again: How often a model read a text with `retrieve_memory` right after it was folded: a sign that the
             threshold of its tool is too low.
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
         asks: Questions that a light model answered from memories (`ask_memory`).
-        tokens_asked: What they cost, in tokens of that model.
+        tokens_asked: What these questions cost, in tokens of that model.
         tokens_noted: The tokens of the run's notes that were put into prompts.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
-        late_folds: How often texts that had been read in full were folded. Each time changes the cached prefix.
-        compactions: How often the oldest messages became one reference, or large texts among them bare references. Each
-            time changes the cached prefix.
+        late_folds: How often texts that had been read in full were folded. Each late fold changes the cached prefix.
+        compactions: How often the oldest messages became one reference, or large texts became bare references. Each
+            compaction changes the cached prefix.
         tokens_compacted: The tokens that compactions took out of the prompt.
         redacted: How many secrets were taken out of stored texts, by kind.
-        kept: The store's totals of the conversation's model calls, those of earlier processes included; None unless
+        kept: The store's totals of the conversation's model calls, including those of earlier processes; None unless
             they were asked for.
     """
 
@@ -57,7 +57,7 @@ class ContextStats(Displayed):
 
     @property
     def tokens_saved(self) -> int:
-        """Return how many tokens smaller every later prompt is."""
+        """Return how many tokens every later prompt has been reduced by."""
         return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
 
     def snapshot(self) -> ContextStats:

@@ -1,4 +1,4 @@
-"""Decide, for any host, what is folded as a message comes in and what a model sees next."""
+"""Decide, for any host, what is folded as a message arrives and what a model sees next."""
 
 from __future__ import annotations
 
@@ -105,9 +105,7 @@ class ConversationSettings:
         if not self.recall or not self.recall.asks:
             return None
         judge: object = self.recall.judge
-        if isinstance(judge, LightModel):
-            return judge
-        return None
+        return judge if isinstance(judge, LightModel) else None
 
     def new_cache(self, manager: MemoryManager) -> ConversationCache:
         """Return the cache for a conversation that this process has not seen before."""
@@ -118,15 +116,15 @@ class ConversationSettings:
 
 @dataclass(slots=True)
 class ConversationCache:
-    """What a process keeps of a conversation between calls. It may be lost at any time.
+    """What a process remembers of a conversation between calls. It may be lost at any time.
 
     Attributes:
         ledger: The tokens and names of messages.
         bounded_judge: Decides what is brought back, and remembers its recent failures.
-        made: The facts of placeholders made for messages that are still to come (`fold_output`), by the hash of the
+        made: The facts of placeholders whose messages have not arrived yet (`fold_output`), by the hash of the
             placeholder.
         layer: The user layer that the conversation began with.
-        used: The memories of the layer that are recorded as used by a model.
+        used: The keys of the layer's memories that are recorded as used; None before the first record.
     """
 
     ledger: Ledger
@@ -138,14 +136,14 @@ class ConversationCache:
 
 @dataclass(slots=True)
 class Conversation:
-    """Decides what stands in the prompts of one conversation. It holds no messages: its host does.
+    """Decides what the prompts of one conversation contain. It holds no messages: its host does.
 
     Args:
         manager: The user's memories.
         settings: How the conversation is kept.
-        fail_open: Lets the store fail, and counts what is done.
+        fail_open: Lets the store fail, and keeps the counters.
         cache: What this process remembers of the conversation (`ConversationSettings.new_cache`).
-        log: Where decisions on what to bring back are noted.
+        log: Records the decisions on what to bring back.
         named_thread: Whether its owner has named the thread; False for a generated name.
         new_id: Makes the id of a message that is put into the conversation.
     """
@@ -166,7 +164,7 @@ class Conversation:
     async def take_in(
         self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts
     ) -> list[Message]:
-        """Return *messages*, which came together after *before*, with large texts folded. Store failures do not raise."""
+        """Return *messages*, which arrived together after *before*, with large texts folded. Store failures do not raise."""
         taken = await off_loop(self.folder.take_in, messages, before)
         self.fail_open.stats.add(messages=1)
         for message in taken:
@@ -177,9 +175,9 @@ class Conversation:
     async def hear(
         self, said: Message, before: Sequence[Message], facts: ConversationFacts
     ) -> None:
-        """Take note of what a model *said* after *before*: the memories it used, and the references to pass on.
+        """Record which memories of the user layer a model used in what it *said*, and which references may be passed on.
 
-        An agent that called this one as a tool may pass on those references too.
+        If another agent called this one as a tool, that agent may pass on these references, too.
         """
         user_id = self.manager.scope.user_id
         texts = said.texts.values()
@@ -222,16 +220,14 @@ class Conversation:
             facts: What is known of it.
             seen: How many of the messages a model has seen.
             notes: The agent's notes; None without tiers.
-            hidden: The ids of the messages that the host will leave out or show otherwise.
+            hidden: The ids of the messages that the host will leave out or change.
 
         Raises:
             StateOwnerError: The conversation belongs to another user.
         """
         user_id = self.manager.scope.user_id
         facts.check_owner(user_id)
-        run_id = None
-        if notes:
-            run_id = notes.run_id
+        run_id = notes.run_id if notes else None
         shown_before = messages[:seen]
         kept = without_notes_of_other_runs(messages, run_id)
         seen = len(without_notes_of_other_runs(shown_before, run_id))
@@ -257,9 +253,9 @@ class Conversation:
         return prompt, replace(facts, trusted=tuple(trusted))
 
     def _told_by_others(self, messages: Sequence[Message], trusted: Sequence[str]) -> list[str]:
-        """Return the keys that other agents tell and may pass on, and that were generated, not chosen by somebody.
+        """Return the keys that other agents mention and may pass on, if they were generated and not chosen by somebody.
 
-        A text may also be this agent's own, which adds nothing: its keys are among *trusted* already.
+        This agent's own texts add nothing: their keys are in *trusted* already.
         """
         user_id = self.manager.scope.user_id
         told = dict[str, None]()
@@ -268,7 +264,7 @@ class Conversation:
                 continue
             for text in message.texts.values():
                 passable = said_here(user_id, text).difference(trusted)
-                # Most agents hear nothing from other agents, and need not look into the store.
+                # Most agents hear nothing from other agents, so that no query is needed.
                 if passable:
                     generated = self.fail_open.run(generated_in, self.manager, text) or ()
                     told |= dict.fromkeys(key for key in generated if key in passable)
@@ -287,7 +283,13 @@ class Conversation:
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]
     ) -> Message:
-        """Return *output* as it will be shown once its message comes. Store failures do not raise."""
+        """Return *output* as the prompt will show it once its message arrives. Store failures do not raise.
+
+        Args:
+            output: The output of a tool, as a message of the role ``tool``.
+            arguments: The arguments of the tool's call; None if they are unknown.
+            before: The messages before the call.
+        """
         words = next((message.text for message in reversed(before) if message.is_reply), "")
         call = Message(output.id, "assistant", "", {0: words})
         if arguments is not None:
@@ -303,12 +305,12 @@ class Conversation:
         """Return the index of the note on a compaction, and the messages that belong in its place.
 
         Raises:
-            StateError: *item* holds no messages, or its reference does not stand here.
+            StateError: *item* holds no messages, or no note of this conversation refers to it.
         """
         return uncompacted(messages, item, self.new_id)
 
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
-        """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""
+        """Fold the texts that were read in full, if that pays now; return the messages, and how many are unchanged."""
         due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
         if due:
             folded = self.fail_open.run(fold_what_was_read, messages, due, self.folder)
@@ -319,7 +321,7 @@ class Conversation:
     def with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
         """Return *messages* with an explanation of references at the first placeholder after the *unchanged* ones.
 
-        It is given once, if at all: a conversation that folds nothing does not pay for it.
+        They are explained at most once: a conversation that folds nothing does not pay for the explanation.
         """
         is_explained = any(message.known.instructs for message in messages)
         if is_explained or not self.settings.fold.instructions:
@@ -337,7 +339,7 @@ class Conversation:
         return messages
 
     def _placeholders_in(self, message: Message) -> Iterator[int]:
-        """Yield the places of the placeholders in *message*: its folds, and what another agent's conversation has folded."""
+        """Yield the places of the placeholders in *message*: those made here, and those of another agent's conversation."""
         yield from message.known.folded
         if message.is_foldable and not message.is_typed:
             user_id = self.manager.scope.user_id
@@ -346,7 +348,7 @@ class Conversation:
                     yield place
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
-        """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
+        """Return *messages*, none of which a model has seen, with the user layer after the first system messages."""
         recall = self.settings.recall
         if not recall or not recall.user_layer_tokens:
             return messages
@@ -380,7 +382,7 @@ class Conversation:
     async def _with_recall(
         self, messages: list[Message], facts: ConversationFacts, seen: int
     ) -> tuple[list[Message], ConversationFacts]:
-        """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
+        """Return *messages* with what the newest one needs inserted before its group, and the updated facts."""
         recall = self.settings.recall
         if not recall or not recall.expansion_budget:
             return messages, facts
@@ -407,9 +409,7 @@ class Conversation:
     def recaller(self) -> Recaller:
         """Return the recaller for this conversation."""
         recall = self.settings.recall
-        budget = 0
-        if recall:
-            budget = recall.expansion_budget
+        budget = recall.expansion_budget if recall else 0
         shown = RecalledText(self.manager, budget, self.settings.fold.redacted)
         return Recaller(self.manager, self.fail_open, self.cache.bounded_judge, shown, self.log)
 
@@ -440,7 +440,7 @@ def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None)
 
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:
-    """Return *messages* without recalls for a question that waits for its answer again: a host may have edited it."""
+    """Return *messages* without the recalls for a question that has no answer yet, since a host may have edited it."""
     answered = seen
     for index, message in enumerate(messages[seen:], seen):
         if message.is_reply:
@@ -450,7 +450,7 @@ def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[
 
 
 def _asked_again(said: Message, before: Sequence[Message]) -> int:
-    """Return how many texts that were folded right before *said* it reads: the model could not do without them."""
+    """Return how many texts *said* retrieves right after they were folded: the model could not do without them."""
     reading = "\n".join(call.arguments for call in said.calls if call.name == RETRIEVE)
     if not reading:
         return 0

@@ -12,12 +12,12 @@ class ConversationFacts:
     """What is known of a conversation beyond its messages. A host keeps it beside them, as JSON.
 
     Attributes:
-        user_id: Whose conversation it is; None before a model was asked.
-        undecided: The id of the newest question if recall for it has to wait: it came within a group that a model had
-            seen in part, and what it needs is brought back before the next group.
-        trusted: Keys that may be passed on to tools, beside those of the messages.
-        judge_calls: How often a judge with a model was asked.
-        judge_tokens: What that has cost.
+        user_id: The user whose conversation it is; None until a model is asked.
+        undecided: The id of the newest question if recall for it has to wait: it arrived within a group that a model had
+            seen in part, so what it needs is brought back before the next group.
+        trusted: Keys that may be passed on to tools, besides those of the messages.
+        judge_calls: How often a judge other than keyword matching was asked.
+        judge_tokens: The tokens that these decisions cost.
     """
 
     user_id: str | None = None

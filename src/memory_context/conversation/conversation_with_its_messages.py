@@ -30,8 +30,8 @@ class HeldConversation:
         conversation: Decides what the prompt contains.
         messages: The prompt so far.
         facts: What is known of the conversation beyond its messages.
-        seen: How many of them a model has seen.
-        notes: The notes of the agent; None without tiers.
+        seen: How many of the messages a model has seen.
+        notes: The notes that the prompt shows; None for none.
     """
 
     conversation: Conversation
@@ -62,7 +62,7 @@ class HeldConversation:
         return cls(Conversation(manager, settings, fail_open, cache, named_thread=named_thread))
 
     async def take_in(self, messages: Sequence[Message]) -> None:
-        """Append *messages*, which came together, with references in place of their large texts."""
+        """Append *messages*, which arrived together, with references in place of their large texts."""
         self.messages += await self.conversation.take_in(messages, self.messages, self.facts)
 
     async def next_prompt(self) -> list[Message]:
@@ -74,7 +74,7 @@ class HeldConversation:
         return list(self.messages)
 
     def open_notes(self, notes: ScopedMemory, *, shown: bool) -> None:
-        """Let the agent see the places that are open in *notes*, and no others; if *shown*, the prompt shows the notes."""
+        """Limit the agent to the places that are open in *notes*; if *shown*, the prompt shows the notes."""
         self.conversation.manager.set_places(notes.places, offered_places(notes))
         self.notes = notes if shown else None
 
@@ -86,7 +86,7 @@ class HeldConversation:
         self.seen = len(seen)
 
     def to_json(self) -> list[Any]:
-        """Return messages and facts in JSON's own types."""
+        """Return the messages and facts in JSON's own types."""
         state = (self.messages, self.facts, self.seen)
         saved: list[Any] = _STATE.dump_python(state, mode="json")
         return saved

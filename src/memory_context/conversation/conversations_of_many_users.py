@@ -41,7 +41,7 @@ class HostedConversations:
     """Keeps the conversations of many users for one object of a host, such as a middleware.
 
     Args:
-        store: Where the memories are, as for `MemoryManager`.
+        store: The store of the memories, as for `MemoryManager`.
         settings: How each conversation is kept.
         notes: Whether the agent keeps notes in tiers; or a `NotesPolicy`.
         audit: The audit trail of who did what with which memory: see `MemoryManager`.
@@ -111,7 +111,7 @@ class HostedConversations:
         """Return the reader that answers `ask_memory` from the memories of *manager*.
 
         Raises:
-            InvalidArgumentError: No light model is at hand.
+            InvalidArgumentError: There is no light model.
         """
         model = self.settings.light_model
         recall = self.settings.recall
@@ -129,7 +129,7 @@ class HostedConversations:
         )
 
     def notes(self, owner: MemoryManager, run: AgentRun) -> ScopedMemory:
-        """Return the notes that are open in *run*, and limit *owner* to the places that are open there."""
+        """Return the notes that are open in *run*, and limit *owner* to the places that are open in it."""
         notes = ScopedMemory(
             owner,
             run_id=run.run_id,
@@ -152,13 +152,15 @@ class HostedConversations:
         )
 
     def end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime] = ()) -> None:
-        """Delete the notes that end with a run, or those with one of these *lifetimes*.
+        """Delete the notes with one of *lifetimes*; by default the run's own, and its task's unless `ends_task` is off.
 
         If the store fails, the notes stay in it, but nobody sees them.
         """
+        if not lifetimes:
+            lifetimes = ENDING if self.notes_policy.ends_task else ENDING[:1]
         lifetime: Lifetime = "run"
         try:
-            for lifetime in lifetimes or ENDING[: 1 + self.notes_policy.ends_task]:
+            for lifetime in lifetimes:
                 notes.end(lifetime)
         except StoreError as error:
             self.fail_open.stats.add(store_failures=1)
@@ -166,18 +168,18 @@ class HostedConversations:
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime=lifetime)
 
     def new_run(self, task: object, project: object) -> AgentRun:
-        """Return a new run, with the task and the project that the host's program names."""
-        return AgentRun(
-            str(uuid4()),
-            None if task is None else str(task),
-            self.notes_policy.project if project is None else str(project),
-        )
+        """Return a new run, with the task and the project that the application names."""
+        if task is not None:
+            task = str(task)
+        if project is None:
+            project = self.notes_policy.project
+        return AgentRun(str(uuid4()), task, str(project))
 
     def end_task(self, task: str, user_id: UserId) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
         Raises:
-            InvalidScopeError: No user.
+            InvalidScopeError: *user_id* is not a valid user.
             StoreError: The store failed.
         """
         return self.notes(self.memories(user_id), AgentRun(task=task)).end("task")
@@ -212,9 +214,9 @@ class HostOfConversations:
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None
     ) -> Decisions:
-        """Return the decisions on what to bring back, by whom and why: the newest 1,000 of this process.
+        """Return the newest 1,000 decisions of this process on what to bring back, with who made them and why.
 
-        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
+        With a user and a thread, return those of this conversation, including earlier ones that the store has kept.
 
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.

@@ -1,4 +1,4 @@
-"""The decisions on a conversation's prompts as data, for hosts that keep their own messages unchanged.
+"""Record the decisions on a conversation's prompts as data, for hosts that keep their own messages unchanged.
 
 A host *holds* messages; a prompt *shows* them with some texts folded, some messages inserted and some replaced. A
 `DecisionNote` records the difference.
@@ -31,7 +31,7 @@ class InsertedMessage:
         id: Its id.
         before: The id of the message that it stands before.
         text: Its text.
-        facts: What is known of it.
+        facts: The facts known about it.
     """
 
     id: str
@@ -41,7 +41,7 @@ class InsertedMessage:
 
     @property
     def message(self) -> Message:
-        """Return it as it stands in the prompt."""
+        """Return it as the prompt contains it."""
         return own_message(self.id, self.text, self.facts)
 
 
@@ -51,8 +51,8 @@ class FoldedMessage:
 
     Attributes:
         texts: The texts that differ, by their places.
-        facts: What is known of it.
-        calls: Its calls, if they differ.
+        facts: The facts known about the message.
+        calls: Its calls, if they differ; else empty.
     """
 
     texts: Mapping[int, str]
@@ -60,7 +60,7 @@ class FoldedMessage:
     calls: tuple[FunctionCall, ...] = ()
 
     def instead_of(self, message: Message) -> Message:
-        """Return *message* as it is shown."""
+        """Return *message* as the prompt shows it."""
         shown = message.with_texts(self.texts, self.facts)
         return replace(shown, calls=self.calls or shown.calls).with_facts_in_it()
 
@@ -86,16 +86,16 @@ class DecisionNote:
 
     @staticmethod
     def from_json(value: object) -> DecisionNote | None:
-        """Return the note that `to_json` turned into *value*; None for any other value, which may come from anybody."""
+        """Return the note that `to_json` turned into *value*; None for any other value, whoever it comes from."""
         try:
             return _NOTE.validate_python(value)
         except ValidationError:
             return None
 
     def after(self, earlier: DecisionNote) -> DecisionNote:
-        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once.
+        """Return this note merged with an earlier one. Text that two parallel agents brought back is kept once.
 
-        A message may stand elsewhere in this note: what it stood before is gone from the conversation.
+        A message may have another place in this note, if the message that it stood before has left the conversation.
         """
         by_id = {one.id: one for one in (*earlier.inserted, *self.inserted)}
         inserted = dict[tuple[str, str], InsertedMessage]()
@@ -108,7 +108,7 @@ class DecisionNote:
 
 
 _NOTE = TypeAdapter(DecisionNote)
-# What stands before the same message stands in this order, and everything else after it.
+# The order of messages inserted before the same message, by kind; all other kinds follow.
 _ORDER = {"layer": 0, "compaction": 1}
 
 
@@ -119,14 +119,14 @@ def as_shown(
 
     Args:
         held: The messages as the host holds them.
-        note: What was decided so far.
-        first_unseen: The index of the first one of *held* that no model has seen; None if it has seen none.
+        note: The decisions so far.
+        first_unseen: The index of the first message in *held* that no model has seen; None if a model has seen none.
     """
     replaced = set[str]()
     for one in note.inserted:
         replaced.update(one.facts.replaced)
     current = [one for one in note.inserted if one.id not in replaced]
-    # A compaction may have ended at a message before which something was recalled earlier.
+    # A compaction may have ended at a message before which something had been recalled earlier.
     current.sort(key=lambda one: _ORDER.get(one.facts.kind, len(_ORDER)))
     inserted = defaultdict[str, list[Message]](list)
     for one in current:
@@ -152,9 +152,9 @@ def as_shown(
 def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
     """Return the inserted messages that move to the beginning because the message that they stood before is gone.
 
-    A host may put a summary in place of old messages. It does not cover what stood in prompts alone: the user layer,
+    A host may put a summary in place of old messages. It does not cover what only prompts contained: the user layer,
     and the notes on compactions, without which nothing leads to the stored text. If the host holds neither an answer
-    nor a summary, the thread begins again, without these.
+    nor a summary, the thread begins anew, without them.
     """
     if not any(message.is_reply or message.is_summary for message in held):
         return []
@@ -164,7 +164,7 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
 
 
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:
-    """Return the decisions behind *edits*, without the texts and calls that messages in *held* have already."""
+    """Return the decisions behind *edits*, without the texts and calls that are the same in *held*."""
     held_by_id = {message.id: message for message in held}
     inserted = list[InsertedMessage]()
     for before, messages in edits.inserted.items():

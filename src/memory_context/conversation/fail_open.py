@@ -1,4 +1,4 @@
-"""Work that may fail without stopping the agent's run."""
+"""Run work that may fail without stopping the agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_context.runtime.deadlines import unless_hung
 T = TypeVar("T")
 
 STORE_SECONDS = 30.0
-"""How long the store may wait, for a disk or a lock, without doing any work before the agent goes on without it."""
+"""How long the store may wait for a disk or a lock, without doing any work, before the agent goes on without it."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class FailOpen:
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """Wrap a write. If it succeeds, an outage is over; if it fails, only a later write can end the outage."""
+        """Wrap a write. If it succeeds, the outage is over; if it fails, only a later write can end the outage."""
         self.write_failed = True
         yield
         self.write_failed = False

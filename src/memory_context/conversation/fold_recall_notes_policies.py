@@ -1,4 +1,4 @@
-"""The settings of a conversation, by what they are about: folding, recall, and the agent's notes."""
+"""The settings of a conversation, grouped by subject: folding, recall, and the agent's notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_THRESHOLD = 500
 LEAST_THRESHOLD = 50
 PERSON = "user"
 PERSON_THRESHOLD = 8000
-# A preview is a quarter of the text at most, else a reference would save too little.
+# A preview has at most a quarter of the text's tokens; otherwise a reference would save too little.
 PREVIEW_PART = 4
 # Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
 FILE_READERS = frozenset(
@@ -56,8 +56,8 @@ class FoldPolicy:
 
     The defaults are those that cost least on recorded agent runs: a tool's output is folded at once (see `docs/why.md`).
     Some texts must be shown in full at first: results of tools that read files and of `retrieve_memory`, a model's own
-    long texts, and the arguments of its calls. They are folded later, in batches, once carrying them along has cost as
-    much as rewriting the provider's cached prefix will.
+    long texts, and the arguments of its calls. They are folded later, in batches, once keeping them in the prompt has
+    cost as much as rewriting the provider's cached prefix will.
 
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
@@ -65,27 +65,27 @@ class FoldPolicy:
             own words (source ``user``) have 8,000 unless said otherwise.
         tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
             (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
-        preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of it.
+        preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of the text.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
         read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
-        page_tokens: The most that a page of `retrieve_memory` has; the last one of a text may be half as large again.
+        page_tokens: The largest page of `retrieve_memory`; the last page of a text may be half as large again.
             Never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
-            one they are described by their kind.
-        counter: Counts tokens; the process's default without one. A provider is never asked.
+            one, they are described by their kind.
+        counter: Counts tokens; by default, the process's counter does. A provider is never asked.
         artifacts: What becomes of the artifacts of LangChain's tools: ``keep`` leaves them in the state; ``store`` stores
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
         redact: Filters for tools' results, other texts that may be folded, and recalled text, applied before a model
             sees them and before they are stored: callables from text to text; in `MemoryContextMiddleware` also
-            LangChain's `PIIMiddleware`. A filter must leave alone what it returned, because hosts show it some texts twice.
-            To redact everything that is stored, give the store a `Redactor`.
-        instructions: Whether a conversation's first placeholder says what a reference is. Without, put
+            LangChain's `PIIMiddleware`. A filter must leave its own output unchanged, because hosts pass some texts
+            through it twice. To redact everything that is stored, give the store a `Redactor`.
+        instructions: Whether a conversation's first placeholder explains references. If not, put
             `MEMORY_INSTRUCTIONS` into the system message.
-        queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
-            previews of tables then begin with their columns and a first row.
+        queries: Whether the agent gets `query_memory`, which queries stored texts in SQL. Its description costs some 100
+            tokens per call; previews of tables then begin with their columns and a first row.
         record_prompts: Whether the store keeps, for 30 days, the exact messages of each model call and the words that
-            decisions were made for, beside the numbers and keys that it keeps anyway (`MemoryManager.calls`). A thread
+            decisions were made for, besides the numbers and keys that it keeps anyway (`MemoryManager.calls`). A thread
             of 100 calls is then stored some 50 times over.
         max_threshold: The upper limit of all thresholds; `max_tokens` sets it.
 
@@ -140,7 +140,7 @@ class FoldPolicy:
         return text
 
     def threshold_for(self, source: str | None) -> int:
-        """Return the threshold for a message from *source*, or for a tool's result (None)."""
+        """Return the threshold for a message from *source*; for None, the usual one."""
         threshold = self.threshold
         if source == PERSON:
             threshold = max(PERSON_THRESHOLD, self.threshold)
@@ -149,7 +149,7 @@ class FoldPolicy:
         return self._capped(threshold)
 
     def tool_threshold(self, tool: str) -> int | None:
-        """Return the threshold for the results of *tool*; None where they are never folded."""
+        """Return the threshold for the results of *tool*; None if they are never folded."""
         threshold = self.tool_thresholds.get(tool, self.threshold)
         return None if threshold is None else self._capped(threshold)
 
@@ -161,14 +161,14 @@ class FoldPolicy:
         return self._capped(min(thresholds))
 
     def reads_files(self, tool: str) -> bool:
-        """Return whether the results of *tool* are read in pages: by its name, unless it has a threshold of its own."""
+        """Return whether *tool* reads files and its results are shown in pages: not if it has a threshold of its own."""
         return tool in FILE_READERS and tool not in self.tool_thresholds
 
     @property
     def page_budget(self) -> int:
         """Return the most tokens of a page of `retrieve_memory`, within the context's limit.
 
-        The last page of a text may be half as large again, and is within the limit too.
+        The last page of a text may be half as large again, and stays within the limit, too.
         """
         return self._capped(self.page_tokens * 3 // 2) * 2 // 3
 
@@ -188,13 +188,13 @@ class RecallPolicy:
 
     Attributes:
         expansion_budget: The most that is brought back at once; 0 for nothing.
-        results: Whether tools' results are looked at too, and not only messages of users and agents.
+        results: Whether texts are brought back for tools' results, too, and not only for messages of users and agents.
         user_layer_tokens: The most for the user layer, which a conversation begins with: the user's preferences, notes
             with the tag ``always``, recent threads and commands, and an overview of what is stored. 0 for none. Without
             a `thread_id`, a conversation has one only if its user has preferences or such notes.
         judge: Decides what is brought back; keyword matching (`LexicalJudge`) without one.
         judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
-        asks: Whether the agent gets `ask_memory` where a light model is at hand (`model_client=`, `model=`, or a judge
+        asks: Whether the agent gets `ask_memory` if there is a light model for it (`model_client=`, `model=`, or a judge
             that is a `LightModel`).
         ask_limits: What one question of `ask_memory` may cost.
 
@@ -218,7 +218,8 @@ class RecallPolicy:
                 f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
             )
         for name, kind in (("judge_limits", JudgeLimits), ("ask_limits", AskLimits)):
-            if not isinstance(limits := getattr(self, name), kind):
+            limits = getattr(self, name)
+            if not isinstance(limits, kind):
                 raise InvalidArgumentError(f"{name}= takes {kind.__name__}(…), not {limits!r:.80}")
 
 
@@ -229,9 +230,9 @@ class NotesPolicy:
     Attributes:
         tiers: Further tiers, and built-in ones with other limits.
         project: The project of runs that do not name one.
-        ends_task: Whether a task ends with the run that works on it, and its notes with it.
+        ends_task: Whether a task, and with it its notes, ends with the run that works on it.
         require_confirmed: Whether notes that a model has written, and what was imported, stay out of what a conversation
-            begins with (the user's layer, the notes of a run) until a person has confirmed them (`MemoryManager.confirm`).
+            begins with (the user layer, the notes of a run) until a person has confirmed them (`MemoryManager.confirm`).
 
     Raises:
         InvalidArgumentError: A tier that is not a `TierPolicy`, or a setting of the wrong type.
@@ -265,9 +266,9 @@ def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> Fold
             raise InvalidArgumentError(
                 f'fold= takes "at_once", "after_reading" or a FoldPolicy, not {fold!r:.80}'
             )
-        return FoldPolicy(
-            fold=fold, threshold=DEFAULT_THRESHOLD if threshold is None else threshold
-        )
+        if threshold is None:
+            threshold = DEFAULT_THRESHOLD
+        return FoldPolicy(fold=fold, threshold=threshold)
     if threshold is not None:
         raise InvalidArgumentError(
             f"threshold= is short for FoldPolicy(threshold={threshold}); "
@@ -282,7 +283,8 @@ def fold_at_once_policy(
     """Return the policy as `fold_policy_of` does, for a *host* that cannot show texts in full first.
 
     Raises:
-        InvalidArgumentError: A policy that folds after reading, too; or see `refuse_middleware_settings`.
+        InvalidThresholdError, InvalidArgumentError: As `fold_policy_of` and `refuse_middleware_settings`; also a policy
+            that folds after reading.
     """
     policy = fold_policy_of(fold, threshold)
     if policy.fold != "at_once":
@@ -294,7 +296,7 @@ def fold_at_once_policy(
 
 
 def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
-    """Check that *policy* has no setting that only `MemoryContextMiddleware` follows.
+    """Check that *policy* has no setting that only `MemoryContextMiddleware` supports.
 
     Raises:
         InvalidArgumentError: It stores artifacts, or redacts with something other than callables.
@@ -338,10 +340,10 @@ def recall_policy_of(
 
 
 def policy_of(setting: object, kind: type[P], parameter: str) -> P:
-    """Return the policy that a *parameter* of a constructor was given; the default one for a bool.
+    """Return the policy that a constructor got as *parameter*; the default one for a bool.
 
     Raises:
-        InvalidArgumentError: Something that is neither a policy of that *kind* nor a bool.
+        InvalidArgumentError: It is neither a policy of that *kind* nor a bool.
     """
     if isinstance(setting, bool):
         return kind()
@@ -353,7 +355,7 @@ def policy_of(setting: object, kind: type[P], parameter: str) -> P:
 
 
 def _check_flags_and_sizes(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> None:
-    """Check that every setting of *policy* that is declared as a bool or as a number, which is of tokens, is one."""
+    """Check that every setting of *policy* that is declared as a bool or as a number (of tokens) is one."""
     for setting in fields(policy):
         value = getattr(policy, setting.name)
         if setting.type == "bool" and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A message in the neutral form that decisions are made on, and the facts that are kept beside it.
+"""Messages in the neutral form that decisions are made on, and the facts that are kept beside them.
 
 A message has *texts*, each at a *place*: its index among the parts of the host's message.
 """
@@ -35,20 +35,20 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What is known of a message beyond its words. A host keeps it with the message, as JSON.
+    """The facts known about a message beyond its words. A host keeps them with the message, as JSON.
 
     Attributes:
         kind: The purpose of a message that this library inserted; empty for others.
-        lines: For each reference that stands in it, the ranges of lines that are in sight.
-        folded: The places of its texts that are placeholders of this conversation.
+        lines: For the key of each reference in it, the ranges of lines that it shows.
+        folded: The places of the texts that this conversation has replaced by placeholders.
         named: The keys that a person names in it.
         trusted: The keys that may be passed on to tools because of it.
-        noted: For each note that it shows, when that was last changed.
+        noted: When each note that the prompt shows with it was last changed, by the note's key.
         run_id: The run that its notes belong to.
         stands_for: The key of the memory that holds compacted messages, if it stands for some.
-        replaced: The ids of these messages.
+        replaced: The ids of the compacted messages.
         instructs: Whether it explains references to the model.
-        standing: The standing words of these messages (see `standing_words`).
+        standing: The standing words of the compacted messages (see `standing_words`).
     """
 
     kind: Kind = ""
@@ -70,7 +70,7 @@ class MessageFacts:
 
     @staticmethod
     def from_json(value: object) -> MessageFacts | None:
-        """Return the facts that `to_json` turned into *value*; None for any other value, which may come from anybody."""
+        """Return the facts that `to_json` turned into *value*; None for any other value, whoever it comes from."""
         try:
             return _FACTS.validate_python(value)
         except ValidationError:
@@ -90,8 +90,8 @@ class Message:
         answers: The id of the call that a tool's result answers.
         is_error: Whether the tool failed.
         is_summary: Whether a model wrote it in the person's name, as summaries of a conversation are.
-        others: Its parts that are not text, such as images, by their place; in the host's own form, as JSON.
-        facts: What is known of it; None until the conversation has taken it in.
+        others: Its parts that are not text, such as images, by their place; as JSON in the host's own form.
+        facts: The facts known about it; None until the conversation has taken it in.
     """
 
     id: str
@@ -147,7 +147,7 @@ class Message:
 
     @property
     def pictures(self) -> int:
-        """Return how many images it contains, in the form of any host."""
+        """Return how many images it contains, whichever host it comes from."""
         return sum(map(_is_picture, self.others.values()))
 
     @property
@@ -167,19 +167,15 @@ class Message:
             yield call.arguments
 
     def with_facts_in_it(self) -> Message:
-        """Return a copy that knows nothing about references that do not stand in it.
+        """Return a copy without facts about references that it no longer contains.
 
-        Others may change a message whose facts are kept: a middleware may replace a folded result.
+        Others may change a message whose facts are kept: a middleware may replace a folded result, for example.
         """
         known = self.known
         keys = named_keys([self])
         lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
         trusted = [key for key in known.trusted if key in keys]
-        folded = list[int]()
-        for place in known.folded:
-            text = self.texts.get(place, "")
-            if leading_key(text):
-                folded.append(place)
+        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
         facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 
@@ -244,7 +240,7 @@ def from_lines(text: str) -> list[Message]:
         stored: JsonObject = json.loads(line)
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
-            # The places of other parts are nulls.
+            # A null marks the place of a part of the other kind.
             stored[name] = {place: value for place, value in listed if value is not None}
         stored["id"] = ""
         messages.append(_MESSAGE.validate_python(stored))
@@ -252,7 +248,7 @@ def from_lines(text: str) -> list[Message]:
 
 
 def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
-    """Return, for each reference that stands in *messages*, the ranges of lines that are in sight, oldest first."""
+    """Return, for the key of each reference in *messages*, the ranges of lines that they show, oldest first."""
     references = dict[str, Ranges]()
     for message in messages:
         for key, ranges in message.known.lines.items():
@@ -262,7 +258,7 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
 
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
-    """Return the keys of all references that are written in *messages*, including their calls."""
+    """Return the keys of all references in the texts and calls of *messages*."""
     keys = set[str]()
     for message in messages:
         keys.update(referenced_keys(*message.billed()))
@@ -282,8 +278,8 @@ class Edits:
     """The edits that turn the messages of a host into a prompt.
 
     Attributes:
-        changed: The messages with other texts, calls or facts, by their ids.
-        inserted: The messages that the host does not hold, by the id of the one that they stand before.
+        changed: The messages whose texts, calls or facts differ, by their ids.
+        inserted: The messages that the host does not hold, by the id of the message that they stand before.
         removed: The ids of the messages that are not in the prompt.
     """
 

@@ -1,4 +1,4 @@
-"""Group messages that must stay together, and find where recalled text may stand among them."""
+"""Group messages that must stay together, and find where recalled text may be inserted among them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from memory_context.conversation.message import Message
 
 
 def recall_position(messages: Sequence[Message], seen: int) -> int | None:
-    """Return where the newest group of messages begins, which is where recalled text goes; None if a model has seen it.
+    """Return the index where the newest group of messages begins, before which recalled text is inserted.
 
-    A call and its results are one group. Every other message is a group of its own, unless it stands between a call and
-    its results. A model has seen the first *seen* messages.
+    Return None if a model has seen part of that group: a model has seen the first *seen* messages. A call and its
+    results are one group. Every other message is a group of its own, unless it is between a call and its results.
     """
     start = len(messages) - 1
     while start >= seen:
@@ -23,7 +23,7 @@ def recall_position(messages: Sequence[Message], seen: int) -> int | None:
 
 
 def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
-    """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
+    """Return the index of the call that the message at *start* belongs to; None if it belongs to none."""
     if messages[start].answers is not None:
         for index in reversed(range(start)):
             if messages[index].calls:
@@ -42,7 +42,7 @@ def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
     """Return where each group begins and ends: a call with all messages up to its results, or one other message.
 
-    A call stays open until its results come, or until its agent speaks again: then it was cancelled.
+    A call stays open until its results arrive, or until its agent speaks again, which shows that it was cancelled.
     """
     found = list[tuple[int, int]]()
     start = 0
@@ -58,7 +58,7 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def _last_results(messages: Sequence[Message]) -> list[int]:
-    """Return, for each message, where the results of its calls end; the end of all messages if one may still come."""
+    """Return, for each message, where the results of its calls end: at the end of all if one may still arrive; else 0."""
     ends = list[int]()
     answered = dict[str, int]()
     spoke = set[str]()

@@ -19,7 +19,7 @@ PICTURE_TOKENS = 765
 
 @dataclass
 class LedgerEntry:
-    """The tokens and names of a message with this wording, each computed when it is first needed."""
+    """The tokens and names of a message, as it is worded now, each computed when it is first needed."""
 
     message: Message
     manager: MemoryManager
@@ -32,12 +32,10 @@ class LedgerEntry:
 
     @cached_property
     def tokens_in_full(self) -> int:
-        """Return its tokens if nothing were folded, compacted or brought back."""
+        """Return how many tokens it would have if nothing were folded, compacted or brought back."""
         known = self.message.known
         if self.message.is_ours:
-            if known.stands_for:
-                return _stood_for(self.message.text)
-            return 0
+            return _stood_for(self.message.text) if known.stands_for else 0
         tokens = self.tokens
         count = self.manager.counter.count
         for place in known.folded:
@@ -53,7 +51,7 @@ class LedgerEntry:
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts the tokens of messages, 4 more for each, and finds names; remembers results for the last list."""
+    """Counts the tokens of messages, plus 4 for each, and finds names. Remembers the results for the latest messages."""
 
     manager: MemoryManager
     _known: dict[str, LedgerEntry] = field(default_factory=dict[str, LedgerEntry])
@@ -63,15 +61,15 @@ class Ledger:
         return [entry.tokens for entry in self._entries(messages)]
 
     def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
-        """Return the tokens that each message would have if nothing were folded, compacted or brought back.
+        """Return how many tokens each message would have if nothing were folded, compacted or brought back.
 
-        A reference says how many tokens it stands for. Messages that this library inserted count 0, but for the notes
+        A reference says how many tokens it stands for. Messages that this library inserted count 0, except for notes
         on compactions.
         """
         return [entry.tokens_in_full for entry in self._entries(messages)]
 
     def names(self, messages: Sequence[Message]) -> set[str]:
-        """Return the names that stand in *messages*."""
+        """Return the names in *messages*."""
         found = set[str]()
         for entry in self._entries(messages):
             found |= entry.names

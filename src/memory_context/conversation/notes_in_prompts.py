@@ -1,4 +1,4 @@
-"""Put an agent's notes into the prompts of its run: all of them at first, then what has changed, appended."""
+"""Put an agent's notes into the prompts of its run: all of them at first, then only what has changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AgentRun(NamedTuple):
     """The run of an agent that keeps notes.
 
     Attributes:
-        run_id: Its id; None outside of a run.
+        run_id: The id of the run; None outside of a run.
         task: The task that it works on.
         project: The project that the run belongs to.
     """
@@ -39,14 +39,12 @@ class AgentRun(NamedTuple):
 def unseen_notes(
     notes: ScopedMemory, seen: Mapping[str, str], *, require_confirmed: bool = False
 ) -> Message | None:
-    """Return a message with the notes that changed since *seen*, in the tiers that every prompt includes; None for none.
-
-    With *require_confirmed*, notes that come from neither a person nor a program are left out.
+    """Return a message with the notes that have changed, in the tiers that every prompt includes; None if none have.
 
     Args:
         notes: The agent's notes.
-        seen: For each note that the prompt shows, when that was last changed.
-        require_confirmed: As in `NotesPolicy`.
+        seen: When each note that the prompt shows was last changed, by its key.
+        require_confirmed: Whether notes that come from neither a person nor a program are left out (`NotesPolicy`).
 
     Raises:
         StoreError: The store failed.
@@ -60,16 +58,16 @@ def unseen_notes(
     if require_confirmed:
         wanted = {**wanted, "origin": CONFIRMED}
     items = store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
-    now_there = dict[str, str]()
+    changed_at = dict[str, str]()
     fresh = list[str]()
     lines = [prompts.RUN_NOTES_HEADER]
     for item in reversed(items):
         key = item.memory_key
-        now_there[key] = item.updated_at.isoformat()
-        if seen.get(key) != now_there[key]:
+        changed_at[key] = item.updated_at.isoformat()
+        if seen.get(key) != changed_at[key]:
             fresh.append(key)
             lines.append(note_line(item))
-    gone = [key for key in seen if key not in now_there]
+    gone = [key for key in seen if key not in changed_at]
     if not fresh and not gone:
         return None
     if gone:
@@ -80,7 +78,7 @@ def unseen_notes(
         kind="notes",
         lines=dict.fromkeys(fresh, ()),
         trusted=tuple(fresh),
-        noted=now_there,
+        noted=changed_at,
         run_id=notes.run_id,
     )
     return own_message("", "\n".join(lines), facts)
@@ -105,6 +103,6 @@ def shown_tiers(notes: ScopedMemory) -> list[str]:
 
 
 def offered_places(notes: ScopedMemory) -> frozenset[Place]:
-    """Return the places to recall from: the open tiers that do not stand in the prompt anyway."""
+    """Return the places to recall from: the open tiers whose notes are not in the prompt anyway."""
     shown = shown_tiers(notes)
     return frozenset((tier, tier_id) for tier, tier_id in notes.places if tier not in shown)

@@ -1,4 +1,4 @@
-"""Record each model call and each decision, to explain later why a prompt looked as it did."""
+"""Record each model call and each decision, to explain later why a prompt looked the way it did."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DecisionLog:
 
     Attributes:
         newest: The newest 1,000 decisions of this process, with the words that they were made for.
-        with_words: Whether the store keeps these words, too.
+        with_words: Whether the store keeps those words, too.
     """
 
     newest: deque[Decision] = field(default_factory=partial(deque[Decision], maxlen=KEPT_DECISIONS))
@@ -45,7 +45,7 @@ class DecisionLog:
         manager.note_call(self._to_keep(decision, manager))
 
     def of_thread(self, manager: MemoryManager) -> Decisions:
-        """Return the newest 1,000 decisions of a thread: the stored ones, and this process's with their words.
+        """Return the newest 1,000 decisions of a thread: the stored ones, and those of this process with their words.
 
         If the store fails, only those of this process are returned.
         """
@@ -100,7 +100,7 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
 def _new(
     keys_of: Callable[[Message], Iterable[str]], before: Iterable[Message], after: Iterable[Message]
 ) -> tuple[str, ...]:
-    """Return the keys of the messages *after* that are not keys of those *before*."""
+    """Return the keys of the messages in *after* that the messages in *before* do not have."""
     keys = dict[str, None]()
     for message in after:
         keys |= dict.fromkeys(keys_of(message))
@@ -111,7 +111,7 @@ def _new(
 
 
 def _brought_keys(message: Message) -> Iterable[str]:
-    """Return the keys of recalled memories and of notes. Those that a user layer lists are as far away as before."""
+    """Return the keys of recalled memories and of notes. A user layer only lists keys, which brings nothing back."""
     if message.is_a("recall") or message.is_a("notes"):
         return message.known.lines
     return ()

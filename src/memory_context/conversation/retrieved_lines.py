@@ -1,4 +1,4 @@
-"""Read from an answer of `retrieve_memory` which lines of a memory it shows."""
+"""Find out from an answer of `retrieve_memory` which lines of a memory it shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the key and a range of whole lines for each range that a `retrieve_memory` answer shows."""
+    """Yield the memory's key with each range of whole lines that an answer of `retrieve_memory` shows."""
     first, _, rest = text.partition("\n")
     refs = MemoryRef.find_all(first)
     shown = _SHOWN_LINES.match(rest)

@@ -1,4 +1,4 @@
-"""Find what a person said that counts beyond its turn: standing wishes, and lasting facts about themselves."""
+"""Find what a person said that counts beyond its turn: standing wishes, and lasting facts about the person."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
 from memory_context.text.quotations_of_people import without_quotations
 
-# A longer text is more likely a document than something that a person says in passing.
+# A longer text is more likely to be a document than something that a person says in passing.
 MOST_CHARACTERS = 1000
 SENTENCE_CHARACTERS = 300
 LEAST_WORDS = 2
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
-# What may stand before a wish: "And please, …".
+# Words that may precede a wish: "And please, …".
 _BEFORE = r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just|actually)\b[,:]?\s+)*"
-# Forms of sentences that ask for something from then on, or take that back.
+# Sentences that ask for something from then on ("Always answer in French."), or take that back.
 _WISHES = (
     r"(?:remember|note)(?:\s+(?:that|this)\b|\s*[:,])",
     r"(?:keep|bear)\s+in\s+mind\b",
@@ -37,12 +37,12 @@ _WISHES = (
     r"(?:forget|ignore|disregard)\s+(?:what|that|my|about)\b",
     r".*\b(?:from\s+now\s+on|going\s+forward|in\s+future)\b",
 )
-# Lasting things that somebody has, and relatives.
+# Things that a person has for a long time, and relatives.
 _POSSESSIONS = (
     "name|birthday|address|e-?mail|phone|number|allerg(?:y|ies)|pronouns|time\\s?zone|budget|deadline"
     "|wife|husband|partner|son|daughter|mother|father|sister|brother"
 )
-# Forms of sentences that say something lasting about the person, or that it no longer holds.
+# Sentences with something lasting about the person ("I'm allergic to nuts."), or saying that it no longer holds.
 _FACTS = (
     r"\bby\s+the\s+way\b",
     r"\b(?:I|we)\s+(?:can't|cannot|can\s+not)\s+(?:bear|drink|drive|eat|fly|hear|smell|stand|swim|take|tolerate|travel|wear)\b",
@@ -61,21 +61,21 @@ _FACT = re.compile("|".join(_FACTS), re.IGNORECASE)
 def standing_words(messages: Iterable[Message]) -> list[str]:
     """Return the sentences of persons in *messages* that count beyond their turn, in order and without repetitions.
 
-    Notes on earlier compactions hand on theirs. Only English is understood. A sentence that is missed is in the store
-    like every turn, and can be recalled.
+    Notes on earlier compactions hand on theirs. Only English is understood. A sentence that is missed is stored like
+    every turn, and can be recalled.
     """
     sentences = list[str]()
     for message in messages:
         sentences += message.known.standing
         if message.is_typed and not message.known.folded:
             sentences += _in_text(message.text)
-    # From the end, so that of equal sentences the last one stays.
+    # From the end, so that the last of several equal sentences is kept.
     newest_first = dict.fromkeys(reversed(sentences))
     return list(reversed(newest_first))
 
 
 def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
-    """Return, in their order, the *sentences* that *budget* tokens hold. Wishes go before facts, newer before older."""
+    """Return, in their order, the *sentences* that fit into *budget* tokens: wishes before facts, newer before older."""
     newest_first = sentences[::-1]
     kept = set[str]()
     for sentence in sorted(newest_first, key=lambda sentence: not _WISH.match(sentence)):
@@ -87,17 +87,17 @@ def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], 
 
 
 def _in_text(text: str) -> list[str]:
-    """Return the sentences of a short text that hold a wish, or something lasting about the writer."""
+    """Return the sentences of a short text that express a wish or something lasting about the writer; [] if it is long."""
     if len(text) > MOST_CHARACTERS:
         return []
     found = list[str]()
     for part in _SENTENCE_END.split(without_quotations(text)):
-        sentence = " ".join(part.split())
-        is_short = len(sentence) <= SENTENCE_CHARACTERS
-        words = sentence.split()
-        if not is_short or len(words) < LEAST_WORDS or sentence.endswith("?"):
+        words = part.split()
+        sentence = " ".join(words)
+        is_long = len(sentence) > SENTENCE_CHARACTERS
+        if is_long or len(words) < LEAST_WORDS or sentence.endswith("?"):
             continue
-        stands = _WISH.match(sentence) or _FACT.search(sentence)
-        if stands and not MemoryRef.find_all(sentence):
+        is_lasting = _WISH.match(sentence) or _FACT.search(sentence)
+        if is_lasting and not MemoryRef.find_all(sentence):
             found.append(sentence)
     return found

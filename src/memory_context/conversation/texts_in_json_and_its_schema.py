@@ -1,4 +1,4 @@
-"""Read and change the texts in nested JSON values, with what a JSON schema says about each."""
+"""Read and change the texts in nested JSON values, each with the part of a JSON schema that describes it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def with_strings(
 
 
 def takes_text(schema: Schema) -> bool:
-    """Return whether *schema* allows a text; True also where it does not say."""
+    """Return whether *schema* allows a text; True also if it names no type."""
     for option in _options(schema):
         kind = option.get("type") or "string"
         # JSON Schema takes one type or a list of them.
@@ -57,12 +57,13 @@ def takes_text(schema: Schema) -> bool:
 
 
 def _options(schema: Schema) -> list[Schema]:
+    """Return the alternatives that *schema* allows (``anyOf``, ``oneOf``); only itself if it has none."""
     options = elements_of(schema.get("anyOf")) + elements_of(schema.get("oneOf"))
     return [option for option in options if isinstance(option, Mapping)] or [schema]
 
 
 def _inside(schema: Schema, name: str | None) -> Schema:
-    """Return what *schema* says of the property *name*, or of a list's items (None); {} where it says nothing."""
+    """Return the schema of the property *name*, or for None of a list's items; {} if *schema* has none."""
     for option in _options(schema):
         if name is None:
             inner = option.get("items")

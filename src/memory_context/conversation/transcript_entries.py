@@ -14,9 +14,10 @@ def entries_of(
 ) -> Iterator[TranscriptEntry]:
     """Yield an entry for each message, with its tokens by *count*."""
     for message in messages:
+        speaker = "memory" if message.is_ours else message.role
         calls = [(call.name, call.arguments) for call in message.calls]
         yield TranscriptEntry(
-            "memory" if message.is_ours else message.role,
+            speaker,
             message.source,
             tuple(message.texts.values()),
             tuple(calls),

@@ -1,4 +1,4 @@
-"""Understanding the arguments of verbs as models write them: other forms of a value are accepted, not refused."""
+"""Understand the arguments of verbs as models write them: other forms of a value are accepted, not refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_context.model.item import in_utc
 from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import key_in
 
-# "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
+# "120-180", "lines 120 to 180", "L120..L180", "120:180", and "120\u2013180" with an en dash.
 _TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d{1,18})\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d{1,18})")
 OTHER_NAMES = {"compartment": "tier", "id": "key", "memory_key": "key"}
 MAX_HITS = 20
@@ -41,30 +41,30 @@ def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a number as one from 0 to the largest size, and an empty value as 0."""
+    """Return a number, limited to the range from 0 to the largest size of a sequence; 0 for an empty value."""
     if isinstance(value, int):
         return min(max(0, value), sys.maxsize)
     return value or 0
 
 
 def as_limit(value: int) -> int:
-    """Return a number of hits as one from 1 to 20."""
+    """Return a number of hits, limited to the range from 1 to 20."""
     return min(max(value, 1), MAX_HITS)
 
 
 def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a key, which may be written as a reference, with or without its brackets, or in quotes or brackets."""
+    """Return a key from ``key``, ``[key]``, ``'key'``, or a reference with or without its brackets."""
     if not isinstance(value, str):
         return value
     bare = value.strip(_AROUND_A_KEY)
-    # Without its own brackets, which stand among the signs around a key, it is no reference.
+    # `strip` removed the brackets of a reference as well.
     if bare.startswith("MemoryRef:"):
         value = f"[{bare}]"
     return key_in(value).strip(_AROUND_A_KEY)
 
 
 def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
-    """Return a range of lines in the form of `parse_ranges`, also from 120, [120, 180] or "L120 to L180"."""
+    """Return a range of lines in the form of `parse_ranges`, even from 120, [120, 180] or "L120 to L180"."""
     if isinstance(value, list | tuple):
         parts = [str(part) for part in cast("Sequence[Any]", value)]
         separator = ","
@@ -81,9 +81,9 @@ def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
 
 
 def as_moment(text: str, *, end: bool = False) -> datetime | None:
-    """Return the point in time that *text* gives, in UTC if it has no zone; None if it is empty.
+    """Return the point in time that *text* names, in UTC if it has no time zone; None if it is empty.
 
-    A day stands for its beginning, or with *end* for its end.
+    A day means its beginning; with *end*, its end.
 
     Raises:
         ValueError: It is not a date or time.
@@ -111,7 +111,7 @@ def as_tier(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return words that are separated by commas as a list."""
+    """Return a list of the words in a text that separates them by commas; anything else as it is."""
     if not isinstance(value, str):
         return value
     words = [word.strip() for word in value.split(",")]
@@ -128,7 +128,7 @@ Tags = Annotated[list[str], BeforeValidator(as_tags)]
 
 
 class LenientArgs(BaseModel):
-    """Arguments whose schema holds no more than a model needs. An argument that is null counts as not given.
+    """Arguments whose schema contains no more than a model needs. A null argument counts as not given.
 
     An unknown argument is an error, because ignoring it silently would change the meaning of the call.
     """

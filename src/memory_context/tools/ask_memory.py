@@ -1,4 +1,4 @@
-"""The tool by which an agent asks a small model a question about texts. The answer has checked quotations."""
+"""The tool with which an agent asks a light model a question about texts. The answer contains checked quotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return keys as one text, separated by commas. They may come as a list or as references."""
+    """Return keys as one text, separated by commas. They may be given as a list, and as references."""
     if isinstance(value, list):
         value = ",".join(map(str, cast("Sequence[Any]", value)))
     if not isinstance(value, str):
@@ -45,7 +45,7 @@ def _ask(reader: MemoryReader, args: AskArgs, max_tokens: int) -> ToolAnswer:
         nothing = prompts.ASK_NOTHING if answer.read else prompts.ASK_FAILED
         return ToolAnswer(nothing.format(facts=facts), keys)
     budget = max_tokens - count(facts) - 1
-    # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
+    # An answer leaves at least a third of the budget for the quotations, without which it cannot be relied on.
     text = truncated(answer.text, budget * 2 // 3, count)
     quoted = [
         prompts.ASK_QUOTATION.format(key=one.key, line=one.line, text=one.text)

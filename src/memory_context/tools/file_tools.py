@@ -1,4 +1,4 @@
-"""The tool by which an agent keeps its own files, with the interface of Anthropic's memory tool.
+"""The tool with which an agent keeps its own files. It has the interface of Anthropic's memory tool.
 
 See docs.claude.com, "Memory tool": one tool with a ``command``, and paths below ``/memories``.
 """
@@ -31,7 +31,7 @@ from memory_context.tools.tool_calls_and_answers import MemoryToolError, ToolAns
 MEMORY = "memory"
 ROOT = "/memories"
 SLACK = 8
-# The most tokens of a path in a sentence, where the least answer has 200; the model knows the path that it gave.
+# The most tokens of a path in a sentence. The smallest limit of an answer is 200, and the model knows the path it gave.
 PATH_TOKENS = 50
 
 Null: TypeAlias = SkipJsonSchema[None]
@@ -56,7 +56,7 @@ class FileArgs(LenientArgs):
     @classmethod
     def _plain_range(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, str):
-            # The hyphen of "5-9" is no sign.
+            # The hyphen of "5-9" is not a minus sign.
             numbers = re.findall(r"(?<!\d)-?\d+", value)
             if value.rstrip(" ]").endswith("-"):
                 numbers.append("-1")  # "5-" means from line 5 to the end
@@ -65,14 +65,17 @@ class FileArgs(LenientArgs):
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """Return the first and the last line of the range; None for all lines."""
+        """Return the first and the last line of the range, which are the same for a single number; None for all lines."""
         if not self.view_range:
             return None
-        # Of a single number, both.
         return self.view_range[0], self.view_range[-1]
 
     def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
-        """Return the argument `name`, or raise MemoryToolError if it is missing."""
+        """Return the argument `name`.
+
+        Raises:
+            MemoryToolError: It is missing.
+        """
         value = getattr(self, name)
         if value is None:
             raise MemoryToolError(
@@ -81,7 +84,11 @@ class FileArgs(LenientArgs):
         return value
 
     def path_inside(self, name: str = "path") -> str:
-        """Return the argument `name` as a path relative to the agent's folder, which must not be the folder itself."""
+        """Return the argument `name` as a path relative to the agent's folder.
+
+        Raises:
+            MemoryToolError: It is missing, or it is the folder itself.
+        """
         path = _relative(self.needed(name))
         if not path:
             raise MemoryToolError(prompts.FILES_ROOT.format(command=self.command))
@@ -89,7 +96,7 @@ class FileArgs(LenientArgs):
 
 
 class AgentFiles(NamedTuple):
-    """The files of one agent, with a method for each command of the tool. It returns the answer for the model.
+    """The files of one agent, with a method for each command of the tool, which returns the answer for the model.
 
     Attributes:
         service: The service that stores the files.
@@ -105,12 +112,12 @@ class AgentFiles(NamedTuple):
         return default_counter()
 
     def view(self, args: FileArgs, max_tokens: int) -> str:
-        """Return the text of a file with the numbers of its lines, or the list of a folder."""
+        """Return the text of a file with the numbers of its lines, or the list of the files in a folder."""
         path = _relative(args.path or ROOT).rstrip("/")
         entries = self.service.list(self.agent_instance_id, path)
         if path:
             path = "/".join(path_parts(path))
-        # The list of a file has that file alone.
+        # The list for the path of a file contains only that file.
         listed_files = [entry.path for entry in entries if not entry.is_folder]
         if listed_files == [path]:
             return self._view_file(args, path, max_tokens)
@@ -136,7 +143,15 @@ class AgentFiles(NamedTuple):
         offset: int,
         max_tokens: int,
     ) -> str:
-        """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
+        """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page.
+
+        Args:
+            said: Returns the sentence around a page, given its ``first`` and ``last`` line and its ``text``.
+            text: All that is to be shown.
+            first: The number of its first line.
+            offset: The characters of it that earlier pages showed.
+            max_tokens: The most tokens of the answer.
+        """
         if offset >= len(text):
             return prompts.NO_MORE
         count = self.counter.count
@@ -152,14 +167,14 @@ class AgentFiles(NamedTuple):
         return answer
 
     def create(self, args: FileArgs, _: int) -> str:
-        """Make a new file."""
+        """Create a file."""
         path = args.path_inside()
         text = args.needed("file_text")
         self.service.create(self.agent_instance_id, path, text)
         return prompts.FILES_CREATED.format(path=_shown(path), size=len(text.encode()))
 
     def str_replace(self, args: FileArgs, _: int) -> str:
-        """Replace a text that occurs once in a file."""
+        """Replace a text that occurs exactly once in a file."""
         path = args.path_inside()
         old = args.needed("old_str")
         line = self.service.str_replace(self.agent_instance_id, path, old, args.new_str or "")
@@ -169,10 +184,9 @@ class AgentFiles(NamedTuple):
         """Insert lines after a line of a file."""
         path = args.path_inside()
         line = args.needed("insert_line")
-        # Some models give the text under the name of the argument of str_replace.
-        name = "insert_text"
-        if args.insert_text is None and args.new_str:
-            name = "new_str"
+        # Some models use the argument of str_replace for the text.
+        is_misnamed = args.insert_text is None and args.new_str
+        name = "new_str" if is_misnamed else "insert_text"
         text = args.needed(name)
         self.service.insert(self.agent_instance_id, path, line, text)
         return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
@@ -185,9 +199,8 @@ class AgentFiles(NamedTuple):
 
     def rename(self, args: FileArgs, _: int) -> str:
         """Move a file or a folder."""
-        name = "old_path"
-        if args.old_path is None and args.path:
-            name = "path"
+        is_misnamed = args.old_path is None and args.path
+        name = "path" if is_misnamed else "old_path"
         old = args.path_inside(name).rstrip("/")
         new = args.path_inside("new_path").rstrip("/")
         self.service.rename(self.agent_instance_id, old, new)
@@ -195,7 +208,11 @@ class AgentFiles(NamedTuple):
 
 
 def _run(files: AgentFiles, args: FileArgs, max_tokens: int) -> ToolAnswer:
-    """Run the command. The answer is one line, or for `view` the text."""
+    """Run the command. The answer is one line; for `view`, it is the text.
+
+    Raises:
+        MemoryToolError: The command failed; the message says what to do next.
+    """
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
@@ -220,7 +237,7 @@ def _advice(error: AgentMemoryError, path: str) -> str:
 
 
 def _relative(path: str) -> str:
-    """Return a path that a model wrote, relative to the agent's folder. A path that is not below `ROOT` is unchanged."""
+    """Return a path that a model wrote, relative to the agent's folder; unchanged if it is not below `ROOT`."""
     for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
             return ""
@@ -232,19 +249,15 @@ def _relative(path: str) -> str:
 def _written(path: str) -> str:
     """Return a path in the form that models use, below `ROOT`."""
     inside = _relative(path)
-    if inside:
-        return f"{ROOT}/{inside}"
-    return ROOT
+    return f"{ROOT}/{inside}" if inside else ROOT
 
 
 def _shown(path: str) -> str:
-    """Return a path for a sentence in the form that models use; of a very long one, the end."""
+    """Return a path for a sentence in the form that models use; only the end of a very long one."""
     written = end = _written(path)
     while default_counter().exceeds(end, PATH_TOKENS):
         end = end[len(end) // 4 + 1 :]
-    if end == written:
-        return written
-    return f"…{end}"
+    return written if end == written else f"…{end}"
 
 
 def _entry_line(entry: FileEntry) -> str:

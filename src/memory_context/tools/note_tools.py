@@ -1,4 +1,4 @@
-"""The tools by which an agent saves, reads, deletes and clears its notes."""
+"""The tools with which an agent saves, reads, deletes and clears its notes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _TIER_DESCRIPTIONS = {SAVE: prompts.SAVE_TIER, GET: prompts.GET_TIER, CLEAR: pro
 
 
 def offer_tiers(tool: str, arguments: JsonObject, tiers: Iterable[str]) -> None:
-    """List the open *tiers* in the schema of the *arguments* of *tool*, if it has an argument for the tier."""
+    """List the open *tiers* in the schema of the *arguments* of *tool*, if one of them is the tier."""
     if tool not in _TIER_DESCRIPTIONS:
         return
     if tool == SAVE:
@@ -141,7 +141,7 @@ def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
 def _listed(
     notes: ScopedMemory, page: list[MemoryItem], offset: int, max_tokens: int
 ) -> ToolAnswer:
-    """Answer with as many notes as fit, but at least the first one, which is cut off if necessary."""
+    """Answer with as many notes as fit, and at least the first one, which is cut if necessary."""
     count = notes.counter.count
     longest_end = prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page))
     budget = max_tokens - count(longest_end) - 1
@@ -163,7 +163,7 @@ def _listed(
 
 
 def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
-    """Return the reference and an excerpt of a note that is too long to be shown completely."""
+    """Return the reference and an excerpt of a note that is too long to be shown in full."""
     count = notes.counter.count
     text = note.ref.render()
     remaining = budget - count(text) - 1

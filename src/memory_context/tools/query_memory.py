@@ -1,4 +1,4 @@
-"""The tool by which an agent queries its memories with SQL instead of reading them."""
+"""The tool with which an agent queries its memories in SQL instead of reading them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
     rows = FoundRows(result.columns, list(map(list, result.rows)), 0, total)
-    # The longest that may stand around the rows.
+    # The longest lines that may surround the rows.
     first_line = rows.part(total, total)
     last_line = prompts.QUERY_MORE.format(offset=total)
     around = cost(f"{first_line}\n\n{last_line}")

@@ -1,4 +1,4 @@
-"""The tools by which an agent reads, searches and stores memories: their arguments and answers."""
+"""The tools with which an agent reads, searches and stores memories: their arguments and answers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ QUERY_SHOWN = 80
 class RetrieveArgs(LenientArgs):
     """The arguments of `retrieve_memory`. The key may be a reference, and a selector may be a list.
 
-    Here and below, arguments of type `SkipJsonSchema` are accepted, but left out of the schema, which costs tokens at
-    each call.
+    Here and below, arguments of the type `SkipJsonSchema` are accepted, but left out of the schema, which costs tokens
+    at each call.
     """
 
     key: Key
@@ -61,7 +61,7 @@ class RetrieveArgs(LenientArgs):
     def selection(self) -> Selection:
         """Return the part of the memory that the arguments select."""
         texts = self.model_dump(exclude={"key", "offset", "context"})
-        # Models also give a context with other selectors, where it has no meaning.
+        # Models give a context with other selectors, too, where it has no meaning.
         context = self.context if self.contains or self.pattern else 0
         return Selection(**{name: text or None for name, text in texts.items()}, context=context)
 
@@ -123,7 +123,7 @@ def _search(manager: MemoryManager, args: SearchArgs, max_tokens: int) -> ToolAn
     shown = list[str]()
     for hit in hits:
         shown.append(_hit_text(manager, hit, args.query))
-        # The first hit is always shown, so that a search that found something has a non-empty answer.
+        # The first hit is always shown, so that a search that finds something never has an empty answer.
         if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), max_tokens):
             shown.pop()
             break
@@ -131,6 +131,7 @@ def _search(manager: MemoryManager, args: SearchArgs, max_tokens: int) -> ToolAn
 
 
 def _hit_text(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
+    """Return the reference of a hit with the passage that matches the query; for a secret, the reference alone."""
     if is_secret(hit):
         return prompts.FOUND.format(ref=hit.ref, passage=prompts.HIDDEN)
     text = hit.text
@@ -139,14 +140,14 @@ def _hit_text(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
         text = hit.match.passage
         first = hit.match.lines[0]
     if is_conversation(hit.text):
-        # Each message stays in its line, so that the numbers of lines are those of the stored text.
+        # Each message stays on its line, so that the line numbers are those of the stored text.
         text = "\n".join(spoken(line).replace("\n", " ") for line in text.split("\n"))
     passage = excerpt(text, query, PASSAGE_TOKENS, manager.counter.count, first_line=first)
     return prompts.FOUND.format(ref=hit.ref, passage=passage.text)
 
 
 def _check_tier(tier: str) -> None:
-    """Check the name of a tier in which nothing was found. "" stands for no tier.
+    """Check the name of a tier in which nothing was found; "" means that none was given.
 
     Raises:
         InvalidTierError: There is no such tier.

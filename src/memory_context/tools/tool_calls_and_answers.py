@@ -1,4 +1,4 @@
-"""Verbs: the tools that a model calls, independent of the framework; their answers, errors and limits."""
+"""Verbs, which are the tools that a model calls, independent of the framework; their answers, errors and limits."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
-# In tokens. A page has its reference, its position and the next call; with less there would be no room
-# for text.
+# In tokens. A page contains its reference, its position and the next call; with fewer tokens, there would be no room for
+# text.
 LEAST_ANSWER = 200
 USUAL_ANSWER = 500
 NAME_SHOWN = 80
@@ -51,7 +51,7 @@ class ToolAnswer:
 
     Attributes:
         text: The text for the model.
-        keys: The keys of the memories that it is about.
+        keys: The keys of the memories that the text is about.
     """
 
     text: str
@@ -66,8 +66,8 @@ class Verb(Generic[Memories]):
         name: The name by which models call it.
         description: Its description for models.
         args: The class of its arguments.
-        work: Returns the answer, given the object that the verb works on (such as a
-            `MemoryManager`), the arguments, and the largest number of tokens.
+        work: Returns the answer, given the object that the verb works on (such as a `MemoryManager`), the arguments, and
+            the most tokens that the answer may have.
     """
 
     name: str
@@ -104,9 +104,12 @@ class Verb(Generic[Memories]):
 
 
 def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
-    """Return the largest number of tokens of an answer of *verb*.
+    """Return the most tokens of an answer of *verb*: *max_tokens*, or 500 by default, but never fewer than 200.
 
-    A page of `retrieve_memory` has *page_tokens*, and the last page of a text up to half as much again.
+    A page of `retrieve_memory` has *page_tokens*; the last page of a text has up to half as many more.
+
+    Raises:
+        InvalidArgumentError: A limit is not a number of tokens.
     """
     check_arguments(max_tokens=max_tokens, page_tokens=page_tokens)
     limit = max_tokens or USUAL_ANSWER
@@ -134,8 +137,8 @@ def advice(error: MemoryContextError, key: str) -> str:
 
 def problem_with(error: ValidationError) -> str:
     """Return the message that tells a model which argument is wrong, and why."""
-    # Only the first mistake is reported: the model corrects it and calls again. An argument under a wrong name is one
-    # mistake, although it is both unknown and missing.
+    # Only the first mistake is reported: the model corrects it and calls again. An argument under a wrong name is a single
+    # mistake, although pydantic reports it twice, as unknown and as missing.
     first = error.errors()[0]
     name = _argument(first["loc"])
     unknown = [one for one in error.errors() if one["type"] == "extra_forbidden"]
@@ -148,5 +151,5 @@ def problem_with(error: ValidationError) -> str:
 
 
 def _argument(path: tuple[int | str, ...]) -> str:
-    # What follows in the path are pydantic's names of types.
+    # The rest of the path consists of pydantic's names of types.
     return str(path[0]) if path else "arguments"

@@ -1,4 +1,4 @@
-"""Which memory verbs an agent gets as tools, by what its memories can do."""
+"""Choose the memory verbs that an agent gets as tools, by what its memories can do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_context.tools.tool_calls_and_answers import Verb
 
 
 def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
-    """Return the verbs on a user's memories; if *queries* is true, `query_memory`, too."""
+    """Return the verbs on a user's memories; with *queries*, including `query_memory`."""
     return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)
 
 

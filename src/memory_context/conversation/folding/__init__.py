@@ -1,1 +1,1 @@
-"""Put references in place of large texts: as they come in, or after a model has read them."""
+"""Put references in place of large texts: as they arrive, or after a model has read them."""

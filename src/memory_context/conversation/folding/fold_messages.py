@@ -57,12 +57,12 @@ from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 from memory_context.text.words_and_names import terms
 
-# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
-# parallel calls.
+# In tokens: eight times the default threshold. No recorded run has come near it (`docs/why.md`). It is meant for, say,
+# thirty parallel calls.
 RESULTS_TOGETHER = 4000
 
 ASKED_CHARACTERS = 4000
-# A message with fewer words, not counting those of grammar, asks for nothing by itself.
+# A message with fewer different words, not counting stop words, asks for nothing by itself.
 LEAST_ASKED = 3
 
 
@@ -74,9 +74,9 @@ class MessageFolder:
         manager: The user's memories.
         policy: When texts are folded.
         fail_open: Runs what needs the store, and goes on without a result if the store fails.
-        ledger: Knows the names that stand in the messages.
-        folds_answers: Whether the model's answers are folded like other texts. If not, only very long ones are, and only
-            after they were read.
+        ledger: Counts the tokens of messages, and finds the names in them.
+        folds_answers: Whether the model's answers are folded like other texts. If not, only very long answers are folded,
+            and only after a model has read them.
     """
 
     manager: MemoryManager
@@ -86,7 +86,7 @@ class MessageFolder:
     folds_answers: bool = False
 
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
-        """Return *messages*, with the new ones taken in. In the first *seen*, which a model has seen, nothing is folded."""
+        """Return *messages* with the new ones taken in. Nothing is folded in the first *seen*, which a model has seen."""
         taken = list[Message]()
         for _, group in groupby(enumerate(messages), _run_of):
             run = [message for _, message in group]
@@ -96,9 +96,10 @@ class MessageFolder:
         return taken
 
     def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
-        """Return *messages*, which came together after *before*, with references in place of their large texts.
+        """Return *messages*, which arrived together after *before*, with references in place of their large texts.
 
-        A text stays as it is if the store fails, and so does a message that was taken in already. Never raises.
+        A message that was taken in already stays as it is, and so does a text if the store fails. Store failures do not
+        raise.
         """
         if all(message.facts for message in messages):
             return list(messages)
@@ -112,7 +113,7 @@ class MessageFolder:
         ]
 
     def threshold_of(self, message: Message) -> int | None:
-        """Return the threshold above which texts of *message* are folded as they come in; None for never."""
+        """Return the threshold above which texts of *message* are folded as they arrive; None for never."""
         threshold = self.late_threshold_of(message)
         is_answer = message.is_reply and not self.folds_answers
         is_read_first = is_answer or message.source in READING_TOOLS
@@ -125,44 +126,39 @@ class MessageFolder:
         return threshold
 
     def late_threshold_of(self, message: Message) -> int | None:
-        """Return the threshold above which texts of *message* are folded after a model has read them; None for never."""
+        """Return the threshold above which texts of *message* are folded once a model has read them; None for never."""
         if message.is_system or message.is_ours:
             return None
         if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.is_question or self.folds_answers:
             return self.policy.threshold_for(message.source)
-        # The next questions are about the model's answer, so only a very long one is folded.
+        # The next questions are about the model's answer, so only a very long answer is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
     def fold_text(
         self, message: Message, place: int, before: Sequence[Message], *, is_late: bool = False
     ) -> Folded | None:
-        """Fold one text of *message* and return what stands in the prompt for it; None if the text stays as it is.
+        """Fold one text of *message* and return its placeholder; None if the text stays as it is.
 
         Args:
             message: The message.
             place: The place of the text in it.
-            before: The messages before it, which tell what the text is read for.
-            is_late: Whether a model has read the text. Then its preview also shows names that *before* has, because these
-                may have left the prompt.
+            before: The messages before it, which show what the text is read for.
+            is_late: Whether a model has read the text. Its preview then also shows names that *before* contains, because
+                these may have left the prompt.
 
         Raises:
             StoreError: The store failed.
         """
         text = message.texts[place]
-        threshold = self.threshold_of(message)
-        if is_late:
-            threshold = self.late_threshold_of(message)
+        threshold_of = self.late_threshold_of if is_late else self.threshold_of
+        threshold = threshold_of(message)
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        tool = None
-        if message.is_result:
-            tool = message.source
-        named_in = []
-        if message.is_reply:
-            named_in = [message]
+        tool = message.source if message.is_result else None
+        named_in = [message] if message.is_reply else []
         facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
@@ -190,27 +186,31 @@ class MessageFolder:
         *,
         is_late: bool,
     ) -> Folded | None:
-        """Return what `fold` makes of a text in *message*, which *commit* stores; see `fold_text`.
+        """Return the placeholder that `fold` makes for a text in *message*, which *commit* stores; see `fold_text`.
 
         Raises:
             StoreError: The store failed.
         """
-        tool = None
-        if message.is_result:
-            tool = message.source
+        known = set[str]()
+        earlier = dict[str, str]()
+        if not is_late:
+            known = self.ledger.names(before)
+            if message.is_result and message.source:
+                earlier = earlier_outputs(message.source, before, self.manager)
         focus = PreviewFocus(
             _question(message, _arguments_of(message, before), before),
-            set[str]() if is_late else self.ledger.names(before),
+            known,
             by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
-            earlier=earlier_outputs(tool, before, self.manager) if tool and not is_late else {},
+            earlier=earlier,
         )
+        source = None if message.is_result else message.source
         return fold(
             text,
             commit,
             self.manager.counter,
             threshold=threshold,
-            preview_tokens=self.policy.preview_budget(None if tool else message.source),
+            preview_tokens=self.policy.preview_budget(source),
             focus=focus,
         )
 
@@ -224,14 +224,14 @@ class MessageFolder:
     ) -> list[Message]:
         """Return *messages* with a preview in each repeated output that refers to one that the prompt no longer shows.
 
-        A host may have removed the earlier output since the later one came. The first *seen* messages, which a model
-        has seen, stay as they are. Store failures do not raise: then the reference stands alone.
+        A host may have removed the earlier output since the later one arrived. The first *seen* messages, which a model
+        has seen, stay as they are. If the store fails, the reference stays without a preview.
 
         Args:
             messages: The messages of the prompt.
             seen: How many of them a model has seen.
-            hidden: The ids of the messages that the host will leave out or show otherwise.
-            is_cut: Whether the earlier ones are about to leave the prompt; then every repeated output gets a preview.
+            hidden: The ids of the messages that the host will leave out or change.
+            is_cut: Whether the earlier outputs are about to leave the prompt; then every repeated output gets a preview.
         """
         whole = list(messages)
         for index in range(seen, len(whole)):
@@ -247,7 +247,7 @@ class MessageFolder:
     def _with_preview(
         self, message: Message, place: int, ref: MemoryRef, folded: Folded | None
     ) -> Message:
-        """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
+        """Return *message* with *folded*, or else with the bare reference, in place of the remark on an earlier output."""
         remark = remark_of(ref)
         shown = ref.render()
         ranges: Ranges = ()
@@ -267,7 +267,7 @@ class MessageFolder:
     def _preview_again(
         self, message: Message, ref: MemoryRef, before: Sequence[Message], *, is_late: bool
     ) -> Folded | None:
-        """Return reference and preview of a stored text; None if it is gone. The arguments are those of `fold_text`.
+        """Return the reference and a preview of a stored text; None if it is gone. The arguments are those of `fold_text`.
 
         Raises:
             StoreError: The store failed.
@@ -291,13 +291,11 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        kind = "message"
-        if message.is_result:
-            kind = "tool_output"
+        kind = "tool_output" if message.is_result else "message"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
         source = source or message.source
-        # What a model wrote stands in its prompts as it was, until it is folded.
+        # Prompts contain what a model wrote unredacted, until it is folded.
         if message.is_reply:
             text = self.policy.redacted(text)
         with self.fail_open.writing():
@@ -306,13 +304,13 @@ class MessageFolder:
             )
 
     def origin_of(self, messages: Sequence[Message]) -> Origin:
-        """Return the origin of a text made of *messages*: the lowest of their speakers' and of what they refer to."""
+        """Return the origin of a text made of *messages*: the lowest of their speakers' and of their references'."""
         keys = named_keys(messages) | references_of(messages).keys()
         of_speakers = lowest([PERSON_ORIGIN, *map(_origin_of, messages)])
         return self.manager.origin_of(keys, of_speakers)
 
     def secret_tags(self, messages: Sequence[Message]) -> list[str]:
-        """Return the tags for what is stored of *messages*: ``secret`` if they name a secret."""
+        """Return the tags of a memory made of *messages*: ``secret`` if they contain the key of a secret."""
         keys = list(named_keys(messages))
         if not keys:
             return []
@@ -325,7 +323,7 @@ class MessageFolder:
         return []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
-        """Return *message* with *folds* in place of some texts and with its facts brought up to date; count the folds."""
+        """Return *message* with *folds* in place of some texts and with its facts updated; count the folds."""
         user_id = self.manager.scope.user_id
         tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
         for folded in folds.values():
@@ -350,7 +348,7 @@ class MessageFolder:
     def may_fold(self, message: Message, text: str) -> bool:
         """Return whether *text* of *message* may be above its threshold, without counting its tokens.
 
-        A token has at least one byte, and a character at most four. So a text has at most four tokens a character.
+        A token has at least one byte, and a character at most four. So a text has at most four tokens per character.
         """
         threshold = self.threshold_of(message)
         if threshold is None:
@@ -376,7 +374,7 @@ class MessageFolder:
         return self.with_folds(message, folds)
 
     def _facts_of(self, message: Message, folds: Mapping[int, Folded]) -> MessageFacts:
-        """Return the facts that the texts of *message* give: its references, their lines, and which of them are trusted.
+        """Return the facts that follow from the texts of *message*: its references, their lines, and the trusted ones.
 
         Args:
             message: The message, with its placeholders.
@@ -387,10 +385,9 @@ class MessageFolder:
         lines = dict[str, Ranges]()
         trusted = list[str]()
         for place, text in message.texts.items():
-            may_refer = message.is_foldable or place in folds
-            refs = []
-            if may_refer:
-                refs = MemoryRef.find_all(text)
+            if not message.is_foldable and place not in folds:
+                continue
+            refs = MemoryRef.find_all(text)
             if not refs:
                 continue
             for ref in refs:
@@ -424,7 +421,7 @@ class MessageFolder:
         return text
 
     def _with_shared_threshold(self, messages: Sequence[Message]) -> MessageFolder:
-        """Return this folder; with a lower threshold if the tool results among *messages* are too many tokens together."""
+        """Return this folder, with a lower threshold if the tools' results in *messages* have too many tokens together."""
         lower = self.fail_open.run_without_store(self._shared_threshold, messages)
         if lower is None:
             return self
@@ -464,7 +461,7 @@ def results_together(policy: FoldPolicy) -> int:
 def shared_threshold(sizes: Sequence[int], together: int) -> int:
     """Return the largest threshold that keeps the texts that stay whole within *together* tokens; never below 50.
 
-    Texts of the same size are treated alike, wherever they stand.
+    Texts of the same size are treated alike, whatever their order.
 
     Args:
         sizes: The number of tokens of each text.
@@ -481,7 +478,7 @@ def shared_threshold(sizes: Sequence[int], together: int) -> int:
 def _facts_of_other_conversation(message: Message) -> MessageFacts:
     """Return the facts of a message that this library has put into another conversation, such as an outer agent's.
 
-    Notes in it belong to a run other than this conversation's, and are removed before a model sees them.
+    Its notes belong to a run other than this conversation's, and are removed before a model sees them.
     """
     if begins_layer(message.text):
         return MessageFacts(kind="layer")
@@ -493,8 +490,8 @@ def _facts_of_other_conversation(message: Message) -> MessageFacts:
 def _origin_of(message: Message) -> Origin:
     """Return the origin of a message's words, by who speaks.
 
-    A message of this library's own has the highest origin, so that it is what its references are of that decides. What
-    another agent says counts as a tool's words, since it may repeat these, and so does a summary.
+    A message of this library's own has the highest origin, so that the memories that it refers to decide. What another
+    agent says counts as a tool's words, which it may repeat, and so does a summary.
     """
     if message.is_ours or (message.is_typed and not in_tool_call()):
         return PERSON_ORIGIN
@@ -507,9 +504,10 @@ def _origin_of(message: Message) -> Origin:
 
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
-    if numbered[1].is_result:
+    index, message = numbered
+    if message.is_result:
         return -1
-    return numbered[0]
+    return index
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
@@ -524,8 +522,8 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
     """Return what a text is read for: the call that it answers, the model's last words before it, and what was asked.
 
-    That is the newest question of a person that says something; behind "Yes, go on." or another agent's message, the
-    question before is still the task.
+    What was asked is the newest message of a person with at least three words besides stop words: after "Yes, go on.",
+    the question before it is still the task. If there is no such message, it is the first question of the conversation.
     """
     words = next((one.text for one in reversed(before) if one.is_reply), "")
     task = next((one.text for one in before if one.is_question), "")
@@ -546,7 +544,7 @@ def _record_facts(message: Message, arguments: str | None) -> JsonObject:
 
 
 def _storable(text: str | None) -> str | None:
-    """Return *text* with the characters escaped that a JSON column refuses. A model may write any."""
+    """Return *text* with NUL and lone surrogates escaped, which a JSON column refuses and a model may write."""
     if text is None:
         return None
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

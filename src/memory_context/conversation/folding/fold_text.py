@@ -19,12 +19,12 @@ from memory_context.text.words_and_names import names
 
 
 class Folded(NamedTuple):
-    """What stands in the prompt for a stored text.
+    """The placeholder that a prompt contains for a stored text.
 
     Attributes:
         text: The reference and the preview.
         item: The stored memory.
-        ranges: The lines that the preview shows.
+        ranges: The ranges of lines that the preview shows.
         tokens: The number of tokens in `text`.
     """
 
@@ -39,10 +39,10 @@ class PreviewFocus(NamedTuple):
 
     Attributes:
         question: What the text is read for: the call that it answers, the words before the call, and what was asked.
-        known: The names that stand in the prompt already.
+        known: The names that the prompt contains already.
         by_person: Whether a person wrote the text. Its preview then shows its beginning and end.
-        as_table: Whether the preview of a table names its columns, for whoever writes a query on it.
-        earlier: Texts whose references stand in the prompt and that this one may be nearly equal to, by their keys.
+        as_table: Whether the preview of a table names its columns, for an agent that can query the table.
+        earlier: Texts with references in the prompt that this text may be nearly equal to, by their keys.
     """
 
     question: str = ""
@@ -66,7 +66,7 @@ def fold(
     preview_tokens: int,
     focus: PreviewFocus = NO_FOCUS,
 ) -> Folded | None:
-    """Store a text and return what stands in the prompt for it; None if the text stays in the prompt.
+    """Store a text and return the placeholder for it; None if the text stays in the prompt.
 
     A text stays if it is not above the threshold, or if reference and preview would not be shorter.
 
@@ -74,7 +74,7 @@ def fold(
         text: The text.
         store: Commits a text and returns its memory. It is called before the reference is made.
         counter: Counts tokens.
-        threshold: The most tokens that a text may have and stay.
+        threshold: The most tokens that a text may have without being folded.
         preview_tokens: The most tokens that the preview may have.
         focus: What decides which lines the preview shows.
     """
@@ -82,9 +82,7 @@ def fold(
         return None
     item = store(text)
     tokens_left = preview_limit(preview_tokens, item.token_count)
-    columns = ""
-    if focus.as_table:
-        columns = table_line(item.text, counter, tokens_left)
+    columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
     tokens_left -= counter.count(columns)
     most_for_changes = CHANGES_PART * tokens_left
     changes = changed_lines(item.text, focus.earlier, most_for_changes, counter.count)
@@ -108,7 +106,7 @@ def fold(
     if tokens >= unfolded:
         return None
     ranges = changes.ranges
-    # What a line of a progress bar was overwritten with before is not in sight.
+    # The preview leaves out what a terminal would overwrite, such as a progress bar. Then no line counts as shown whole.
     if on_terminal == plain:
         ranges += preview.ranges
     return Folded(shown, item, ranges, tokens)

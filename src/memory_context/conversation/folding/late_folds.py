@@ -1,8 +1,8 @@
-"""Fold texts after a model has read them whole in the prompt, once folding them pays.
+"""Fold texts after a model has read them in full in the prompt, once folding them pays.
 
-With ``fold="after_reading"`` these are all large texts. With any setting they are the pages that a model read from memory,
+With ``fold="after_reading"``, these are all large texts. With any setting, they are the pages that a model read from memory,
 long answers that it wrote, and large arguments of its calls. Folding a text changes the part of the prompt that a provider
-has cached. So it is done only when keeping the text has cost as much as that.
+has cached. So it is done only once keeping the text has cost as much as that change.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class ReadText:
 
 @dataclass(frozen=True, slots=True)
 class LateFold:
-    """What takes the place of a message's large texts, all of which are stored.
+    """The replacements for a message's large texts, all of which are stored.
 
     Attributes:
         folds: The placeholders of texts, by the places of the texts in the message.
-        pages: The headings that stay of pages read from memory, by the places of the pages.
+        pages: The headings that are left of pages read from memory, by the places of the pages.
         calls: The message's calls, with references in place of large arguments.
         items: The memories of these arguments.
     """
@@ -59,7 +59,7 @@ class LateFold:
 
 
 def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) -> list[int]:
-    """Return the indexes of the messages with texts to fold now. Does not need the store.
+    """Return the indexes of the messages with texts to fold now, oldest first. Does not need the store.
 
     Args:
         messages: The messages of the prompt.
@@ -83,7 +83,7 @@ def fold_what_was_read(
         StoreError: The store failed; nothing was changed.
     """
     before = list(messages)
-    # All are stored before any is applied, so that a store that fails half-way leaves the prompt as it was.
+    # All are stored before any is applied, so that a store that fails halfway leaves the prompt as it was.
     folds = [_late_fold(before[index], before[:index], folder) for index in due]
     changed = list(before)
     for index, late in zip(due, folds, strict=True):
@@ -98,7 +98,7 @@ def _read_texts(
 ) -> list[ReadText]:
     """Return the messages with texts that were read and may be folded, oldest first.
 
-    Pages that a model is still reading on from are left out.
+    Pages are left out as long as the model goes on reading further pages.
 
     Args:
         messages: The messages of the prompt.
@@ -112,9 +112,10 @@ def _read_texts(
     for index, message in reversed(list(enumerate(messages))):
         is_needed = goes_on_reading and message.is_result and _is_reader(message.source)
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
-        may_save = reads and tokens[index] > least and not is_needed
-        if may_save and (saved := saved_by_folding(message, folder)):
-            texts.append(ReadText(index, saved, reads))
+        if reads and tokens[index] > least and not is_needed:
+            saved = saved_by_folding(message, folder)
+            if saved:
+                texts.append(ReadText(index, saved, reads))
         if message.is_reply:
             reads += 1
             called = [call.name for call in message.calls]
@@ -149,8 +150,8 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
 def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     """Return the places of the texts of *message* that were left whole on purpose, and may be folded now.
 
-    Of memory tools' answers, these are only the pages that were read. A text that should have been folded as it came in,
-    but was not because the store failed, stays as it is.
+    Among the answers of memory tools, only the pages of `retrieve_memory` may be folded. A text that should have been
+    folded as it arrived, but was not because the store failed, stays as it is.
     """
     is_memory_tool = message.is_result and message.source in READING_TOOLS
     if is_memory_tool and message.source != RETRIEVE:
@@ -166,7 +167,7 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
 
 
 def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
-    """Return the strings in the arguments of *call* that are above the usual threshold; none if these are not JSON."""
+    """Return the strings in the arguments of *call* that are above the usual threshold; [] if the arguments are not JSON."""
     threshold = folder.policy.threshold_for(None)
     exceeds = folder.manager.counter.exceeds
     # A cheap test first: a short call has no long argument.
@@ -180,7 +181,7 @@ def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
 
 
 def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolder) -> LateFold:
-    """Store the large texts of *message*, and return what takes their place.
+    """Store the large texts of *message*, and return their replacements.
 
     Raises:
         StoreError: The store failed.
@@ -202,7 +203,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
 
 
 def _heading(page: str) -> str:
-    """Return what stays of a page that was read from memory: which memory it is of, and which lines it showed."""
+    """Return what is left of a page that was read from memory: the reference, and which lines the page showed."""
     heading = page.split("\n", 2)[:2]
     lines = [line[:HEADING_CHARACTERS] for line in heading]
     return "\n".join([*lines, prompts.PAGE_WAS_READ])
@@ -218,7 +219,7 @@ def _with_references(call: FunctionCall, references: Mapping[str, str]) -> Funct
 
 
 def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message:
-    """Return *message* with what *late* puts in place of its texts, and count what was folded."""
+    """Return *message* with the replacements of its texts, and count the folds."""
     shown = folder.with_folds(message, late.folds)
     if late.pages:
         facts = replace(
@@ -246,12 +247,12 @@ def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message
 
 
 def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> int | None:
-    """Return the index of the first message whose texts are folded now, with all texts behind it; None if none is.
+    """Return the index of the message from which on all read texts are folded now; None if nothing is folded.
 
     This is the ski-rental (rent-or-buy) rule. Keeping a text costs rent: at each call after the first, a tenth of its
     tokens. Folding it costs a price once: nine tenths of all tokens behind it that were cached and stay. The text is
-    folded when the rent, with that of the next call, reaches the price. So whatever comes, the total is at most twice
-    the cost of the best decision in hindsight. Texts behind it are folded in the same batch at no further price.
+    folded when the rent, including that of the next call, reaches the price. So whatever happens next, the total is at
+    most twice the cost of the best decision in hindsight. Texts behind it are folded in the same batch at no extra price.
 
     Args:
         texts: The texts that were read.

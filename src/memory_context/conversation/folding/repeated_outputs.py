@@ -1,4 +1,4 @@
-"""Shorten the previews of outputs that came before: the same output again needs one line, a nearly equal one its changes."""
+"""Shorten the previews of repeated outputs: an equal one needs only one line, a nearly equal one only its changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPARED = 2
 def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManager) -> Folded:
     """Return *folded* without a preview if the messages *before* show lines of an output with the same text.
 
-    Lines that were recalled do not count, because they were chosen for another question.
+    Recalled lines do not count, because they were chosen for another question.
     """
     if not is_shown(folded.item.memory_key, before):
         return folded
@@ -30,18 +30,18 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
 
 
 def is_shown(key: str, before: Iterable[Message]) -> bool:
-    """Return whether one of the messages *before* is an output with this key, and shows lines of it."""
+    """Return whether one of the messages *before* is the output with this key, and shows lines of it."""
     showing = (one for one in before if one.known.lines.get(key))
     return any(key in one.keys_of_outputs for one in showing)
 
 
 def remark_of(ref: MemoryRef) -> str:
-    """Return what stands for an output that came before."""
+    """Return the placeholder for an output that the prompt shows already."""
     return f"{ref.render()}\n{prompts.SHOWN_BEFORE}"
 
 
 def repetitions_in(message: Message) -> Iterator[tuple[int, MemoryRef]]:
-    """Yield the texts of *message* that only refer to an earlier output: their places and their references."""
+    """Yield the place and the reference of each text in *message* that only refers to an earlier output."""
     for place in message.known.folded:
         text = message.texts[place]
         refs = MemoryRef.find_all(text)

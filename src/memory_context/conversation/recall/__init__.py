@@ -1,1 +1,1 @@
-"""Recall what the newest message needs: which terms it has, where they stand in stored texts, and who decides."""
+"""Recall what the newest message needs: which terms it has, where stored texts contain them, and who decides."""

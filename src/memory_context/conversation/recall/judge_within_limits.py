@@ -1,4 +1,4 @@
-"""The protocol of judges, and the bounds of one: limits of time, tokens and failures, and keyword matching beyond them."""
+"""The protocol of judges, and their limits: of time, tokens and failures. Beyond these, keyword matching decides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_EXPANSIONS = 10
 
 @runtime_checkable
 class Judge(Protocol):
-    """Decides, for one message, what to open and what to look for."""
+    """Decides, for one message, which memories to open and what to search for."""
 
     @property
     def name(self) -> str:
@@ -49,12 +49,12 @@ class LexicalJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
-    """What a judge with a model may cost in one conversation.
+    """The limits on the cost of a judge with a model in one conversation.
 
     Attributes:
         seconds: The time limit of one decision, in seconds.
-        calls: The most decisions that it is asked for.
-        tokens: The most tokens that they may cost together.
+        calls: The most decisions that the judge is asked for.
+        tokens: The most tokens that these decisions may cost together.
         failures: After this many failures in a row, the judge is not asked for `pause` seconds.
         pause: The length of that pause, in seconds.
 
@@ -78,12 +78,13 @@ class BoundedJudge:
     """Asks a judge within its limits.
 
     Keyword matching decides if the judge may not be asked, fails, is late, or returns something that is not a verdict.
+    It also decides in place of a `ModelJudge` if its verdict is clear.
 
     Attributes:
         judge: The judge.
         limits: Its limits.
         calls: How many decisions it was asked for.
-        tokens: How many tokens they cost.
+        tokens: How many tokens these decisions cost.
         breaker: Counts failures, and tells whether the judge may be asked now.
     """
 
@@ -99,8 +100,8 @@ class BoundedJudge:
 
     @property
     def sees_beyond_keywords(self) -> bool:
-        """Return whether the judge is more than keyword matching: it may open a memory that shares no word with a message."""
-        return not isinstance(self.judge, LexicalJudge)
+        """Return whether the judge is more than keyword matching: it may open memories that share no word with a message."""
+        return type(self.judge) is not LexicalJudge
 
     async def decide(self, question: Question) -> tuple[str, Verdict]:
         """Return the name of the judge that decided, and its verdict."""
@@ -116,7 +117,7 @@ class BoundedJudge:
         try:
             verdict = await self._ask(question)
         except Exception as error:  # noqa: BLE001 - a judge from elsewhere may raise anything
-            tokens = getattr(error, "tokens", 0)
+            tokens = error.tokens if isinstance(error, JudgeError) else 0
             if isinstance(error, TimeoutError) and asks_model:
                 tokens = sent_tokens(question)
             self._count("failed", tokens)
@@ -145,11 +146,11 @@ class BoundedJudge:
 
 
 def _checked(verdict: object, question: Question) -> Verdict:
-    """Return a judge's verdict without what it may not open: only candidates are opened, each once, 10 at most.
+    """Return a judge's verdict without what it may not open: it may open candidates only, each once, and 10 at most.
 
     Raises:
         InvalidArgumentError: It is not a `Verdict`.
-        JudgeError: It opens memories, but none of the candidates.
+        JudgeError: It opens memories, but no candidate.
     """
     if not isinstance(verdict, Verdict):
         raise InvalidArgumentError(f"a judge must return a Verdict, not {type(verdict).__name__}")

@@ -34,7 +34,7 @@ from memory_context.text.words_and_names import is_name, terms, weight
 
 # Half of a query's words must be found for a memory to answer it.
 LEAST_SHARE = 0.5
-# Phrases that refer to an earlier conversation without naming anything in it.
+# Phrases that refer to an earlier conversation without naming anything in it: "same as last time".
 _EARLIER = re.compile(
     r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|remember|"
     r"the other day|back then|yesterday|last week|we (?:discussed|decided|agreed|said)|you (?:said|told))\b",
@@ -51,24 +51,25 @@ _BARE_QUESTION = re.compile(
     r"\W*(?:(?:and|but|so)\b\W*)?(?:why|how|where|when|who|what|which)(?:\W+(?:not|so|then|else|exactly|ones?))?\W*",
     re.IGNORECASE,
 )
-# A noun behind a definite article or a possessive: the message takes it as known.
+# A noun after a definite article or a possessive, which the message takes as known: "the database".
 _DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
 
 
 def judge_by_keywords(question: Question) -> Verdict:
     """Return the verdict of keyword matching.
 
-    The candidates that the message is about are opened. If there are none, the message is ambiguous, and the user's other
-    memories are searched, if it refers to an earlier conversation ("the same as last time") or to something that this
-    one does not mention ("connect to the DB").
+    The candidates that the message is about are opened. If there are none, and the message refers to an earlier
+    conversation ("the same as last time") or to something that this one does not mention ("connect to the DB"), the
+    message is ambiguous, and the user's other memories are searched.
     """
     asked = asked_terms(question.message)
     expansions, is_clear = relevant_candidates(question)
     if expansions:
         why = "; ".join(expansion.why for expansion in expansions)
         return Verdict(expand=expansions, why=why, is_clear=is_clear)
-    if question.has_memories and (found := _search_elsewhere(question, asked)):
-        return found
+    elsewhere = _search_elsewhere(question, asked) if question.has_memories else None
+    if elsewhere:
+        return elsewhere
     if question.candidates and _may_mean_more(question, asked):
         is_clear = False
     why = "the message names nothing to look for"
@@ -79,19 +80,19 @@ def judge_by_keywords(question: Question) -> Verdict:
 
 
 def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
-    """Return whether a model may see more in a message: it points at something, or asks about a term that is stored here."""
+    """Return whether a model may see more in a message: it points at something, or asks about a term that occurs here."""
     message = question.message.rstrip()
     if _POINTER.search(message) or _BARE_QUESTION.fullmatch(message):
         return True
-    here = question.hits.here if question.hits else frozenset[str]()
+    hits = question.hits or TermHits()
     is_question = message.endswith(QUESTION_MARKS)
-    return is_question and any(here >= set(wanted_lexemes(term)) for term in asked)
+    return is_question and any(hits.here >= set(wanted_lexemes(term)) for term in asked)
 
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
     """Return the candidates that the message is about, best first, with the records and turns that are meant.
 
-    The second value says whether that is clear: whether a model would hardly see more in the message.
+    The second value is whether that is clear: whether a model would hardly see more in the message.
     """
     message = question.message
     texts = SearchedCandidates(
@@ -103,7 +104,8 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     if hits is None:
         wanted = map(wanted_lexemes, [*asked, *named_before])
         hits = term_hits(texts.items(), list(wanted))
-    in_conversations, in_others = list[ChunkPlace](), list[ChunkPlace]()
+    in_conversations = list[ChunkPlace]()
+    in_others = list[ChunkPlace]()
     for chunk in hits.places:
         if chunk.memory_key not in texts:
             continue
@@ -112,7 +114,8 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         else:
             in_others.append(chunk)
     found = found_as_meant(asked, hits, in_others, texts)
-    records, is_clear = list[Expansion](), True
+    records = list[Expansion]()
+    is_clear = True
     if named_before:
         with_names = FoundTerms([*found.terms, *named_before], hits, in_others, texts)
         records = records_of_names(message, with_names, len(found.terms))
@@ -127,7 +130,7 @@ def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict
     """Return a verdict to search the user's other memories; None if nothing in the message refers to them.
 
     A phrase such as "as last time" refers to them, and so does a name or "the …" that occurs in them but not in this
-    conversation. For "the …" what other conversations folded is left out: "the log" means a log that is still to be read.
+    conversation. For "the …", what other conversations folded is left out: "the log" means one that is yet to be read.
     """
     message = question.message
     phrase = _EARLIER.search(message)
@@ -136,7 +139,7 @@ def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
     hits = question.hits or TermHits()
-    # A person who mentions something does not tell what it is, so only what others wrote counts.
+    # A person who mentions something does not explain it, so only what others wrote counts.
     is_explained = question.is_told or question.in_sight
     unknown = list[AskedTerm]()
     for term in asked:
@@ -155,7 +158,7 @@ def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict
 
 
 def is_answered(query: str, held: Iterable[str]) -> bool:
-    """Return whether the words *held* are at least half of a query's words, and among them a name if the query has one.
+    """Return whether the words *held* are at least half of a query's words, including a name if the query has one.
 
     Names (words with digits or punctuation) count three times as much as other words.
     """

@@ -1,4 +1,4 @@
-"""The judge that asks a model: its prompt, and how the answer is read. Each host adds the call of its own model client."""
+"""The judge that asks a model: its prompt, and the parsing of the answer. Each host calls its own model client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BAD_REQUEST = 400
 
 
 def _strict(schema: JsonObject) -> None:
-    """Make a schema strict: every field is required. Defaults, and texts that only developers read, are removed."""
+    """Make a schema strict, with every field required; remove defaults, and texts that only developers read."""
     schema.pop("description", None)
     schema["required"] = list(schema["properties"])
     schema["additionalProperties"] = False
@@ -42,7 +42,7 @@ def _strict(schema: JsonObject) -> None:
 class Opening(BaseModel):
     """A reference to open."""
 
-    # A line is often written as a number.
+    # Models often write a line as a number.
     model_config = ConfigDict(json_schema_extra=_strict, coerce_numbers_to_str=True)
 
     key: str
@@ -51,7 +51,7 @@ class Opening(BaseModel):
 
 
 class JudgeAnswer(BaseModel):
-    """The model's answer. The schema for structured output requires every field; an answer in plain text may omit some."""
+    """The model's answer. The schema for structured output requires every field; an answer as plain text may omit some."""
 
     model_config = ConfigDict(json_schema_extra=_strict, coerce_numbers_to_str=True)
 
@@ -61,7 +61,7 @@ class JudgeAnswer(BaseModel):
 
 
 class ModelJudge(ABC):
-    """Asks a model, in one small call, for what keyword matching does not decide clearly. A host's subclass makes the call.
+    """Asks a model, in one small call, if keyword matching decides nothing clearly. A host's subclass makes the call.
 
     Attributes:
         name: The judge's name in the record of decisions.
@@ -85,7 +85,7 @@ class ModelJudge(ABC):
         try:
             given, tokens = await self.ask(prompt, self.settings)
         except Exception as error:
-            # The client does not know a setting, or the model refuses it, as reasoning models refuse a temperature.
+            # The client may not know a setting, or the model may refuse it, as reasoning models refuse a temperature.
             is_refused = isinstance(error, TypeError | ValueError)
             if not (is_refused or getattr(error, "status_code", None) == BAD_REQUEST):
                 raise
@@ -97,26 +97,31 @@ class ModelJudge(ABC):
             raise JudgeError(str(error), tokens=tokens) from error
         why = "the model asked for it"
         expand = [Expansion(one.key, one.query, one.lines, why) for one in answer.expand]
-        search = (answer.search if question.has_memories else None) or None
+        search = None
+        if question.has_memories:
+            search = answer.search or None
         return Verdict(answer.intent, tuple(expand), search, "the model decided", tokens)
 
 
 def judge_prompt(question: Question) -> str:
-    """Return the prompt for the model, without `JUDGE_SYSTEM`. Its length is bounded, however long the conversation.
+    """Return the prompt for the model, without `JUDGE_SYSTEM`. Its length is limited, however long the conversation is.
 
     The parts that stay the same from message to message come first, so that a provider's prompt cache covers most of it.
     """
     references = list[str]()
-    for item in (candidate.item for candidate in question.candidates[:MAX_CANDIDATES]):
+    for candidate in question.candidates[:MAX_CANDIDATES]:
+        item = candidate.item
         size = f"{item.token_count} tokens, {item.line_count} lines"
         references.append(f"{item.memory_key} - {one_line(item.summary)} - {size}")
     lines = [
         f"{one.item.memory_key}: {one.best_line}" for one in question.candidates if one.best_line
     ]
-    has, has_not = prompts.JUDGE_HAS_MEMORIES, prompts.JUDGE_NO_MEMORIES
+    memories = prompts.JUDGE_NO_MEMORIES
+    if question.has_memories:
+        memories = prompts.JUDGE_HAS_MEMORIES
     return prompts.JUDGE_QUESTION.format(
         references="\n".join(references) or "-",
-        memories=has if question.has_memories else has_not,
+        memories=memories,
         turns=question.turns or "-",
         lines="\n".join(lines[-MAX_LINES:]) or "-",
         message=question.message[:MAX_TEXT],
@@ -129,14 +134,14 @@ def sent_tokens(question: Question) -> int:
 
 
 def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - a client may return anything
-    """Return the answer in a model's text: the first JSON object of its form, also inside other text or a code fence.
+    """Return the answer in a model's text: the first JSON object of its form, even inside other text or a code fence.
 
     Raises:
         JudgeError: The text has no such object.
     """
     text = content[:MAX_ANSWER] if isinstance(content, str) else ""
-    for start in (match.start() for match in re.finditer("{", text)):
-        answer = _answer_at(text, start)
+    for brace in re.finditer("{", text):
+        answer = _answer_at(text, brace.start())
         if answer is not None:
             return answer
     raise JudgeError(
@@ -144,10 +149,10 @@ def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - a client may re
     )
 
 
-def _answer_at(content: str, start: int) -> JudgeAnswer | None:
-    """Return the answer that begins at *start*; None if there is no JSON there, or another object."""
+def _answer_at(text: str, start: int) -> JudgeAnswer | None:
+    """Return the answer that begins at *start*; None if no JSON object of its form begins there."""
     try:
-        value, _ = json.JSONDecoder().raw_decode(content, start)
+        value, _ = json.JSONDecoder().raw_decode(text, start)
         if not JudgeAnswer.model_fields.keys() & value:
             return None
         return JudgeAnswer.model_validate(value)

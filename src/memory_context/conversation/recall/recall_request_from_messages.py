@@ -1,4 +1,4 @@
-"""Collect from a conversation's messages what recall is decided by, for its newest message."""
+"""Collect from a conversation's messages what the decision on recall needs, for the newest message."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ SAID_CHARACTERS = 300
 class RecallRequest:
     """The newest message of a conversation, and what is known of the memories that it may need.
 
-    A text is *in sight* if it stands in the prompt.
+    A text is *in sight* if the prompt contains it.
 
     Attributes:
         message: The newest message, without references.
         turns: The last two or three turns before it.
-        named: The keys that a person has named. They are opened without asking a judge; but a secret only if the person
-            gave its reference, because any page can bring a reference whose key is an ordinary word.
-        references: The keys of the conversation's newest 500 references, each with the lines that are in sight.
+        named: The keys that a person has named. These memories are opened without asking a judge; but a secret only if
+            the person gave its reference, because any page can contain a reference whose key is an ordinary word.
+        references: The keys of the conversation's newest 500 references, each with the ranges of lines in sight.
         recency: For each key, a number that is higher if it was shown or named later.
-        came: For each key, a number that is higher if its text came or was named later; recalling it changes nothing.
-        shown_here: The keys of what came into this conversation otherwise than by recall.
-        mentioned: The keys whose references stand in the message. They are not searched for.
-        in_sight: Returns whether a text stands in the prompt before the message.
-        is_told: Returns whether a text stands there in something that no person wrote.
-        answer: The newest answer of a model before the message.
+        came: For each key, a number that is higher if its text arrived or was named later; recalling it changes nothing.
+        shown_here: The keys of everything that entered this conversation other than by recall.
+        mentioned: The keys whose references the message contains. They are not searched for.
+        in_sight: Returns whether the prompt contains a text before the message.
+        is_told: Returns whether the prompt contains a text there in something that no person wrote.
+        answer: The newest answer of a model before the message; "" if there is none.
     """
 
     message: str
@@ -51,6 +51,11 @@ class RecallRequest:
     is_told: Callable[[str], bool]
     answer: str
 
+    @property
+    def known_here(self) -> set[str]:
+        """Return the keys of all memories that this conversation refers to or has shown."""
+        return {*self.references, *self.shown_here, *self.mentioned}
+
 
 def newest_question(
     messages: Sequence[Message], seen: int, undecided: str | None, *, results: bool
@@ -61,7 +66,7 @@ def newest_question(
         messages: The messages of the conversation.
         seen: How many of them a model has seen.
         undecided: The id of a seen question whose decision has to wait, if there is one.
-        results: Whether tools' results are looked at where nobody asks.
+        results: Whether a tool's result may be that message if nobody asks.
     """
     for message in reversed(messages[seen:]):
         if message.is_question:
@@ -78,12 +83,12 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
     Args:
         question: The newest message that asks.
         messages: The messages of the conversation.
-        seen: How many of them a model has seen. What persons said behind these and right before *question* asks as well.
+        seen: How many of them a model has seen. What persons said after these, right before *question*, also asks.
     """
     asking = [*_said_before(question, messages[seen:]), question]
     before = [message for message in messages if message is not question]
     shown = [text for message in before for text in message.billed()]
-    # What persons asked before, and the user's layer at the beginning, mention things without telling what is in them.
+    # A person's earlier questions, and the user layer, mention things without telling what is in them.
     not_by_persons = [one for one in before if not (one.is_typed or one.is_a("layer"))]
     told = [text for message in not_by_persons for text in message.billed()]
     answers = (one.text for one in reversed(before) if one.is_reply and one.text)
@@ -91,7 +96,8 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
     left_out = mentioned | _earlier_answers(_asked_by(question), before)
     newest = list(references_of(messages).items())[-MAX_CANDIDATES:]
-    recency, shown_here = dict[str, int](), set[str]()
+    recency = dict[str, int]()
+    shown_here = set[str]()
     for place, message in enumerate(messages):
         keys = {*message.known.lines, *message.known.named}
         recency.update(dict.fromkeys(keys, place))
@@ -113,7 +119,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
 
 
 def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
-    """Return, for the key of each output, a number that is higher if it came or was named by a person later.
+    """Return, for the key of each output, a number that is higher if it arrived, or was named by a person, later.
 
     Recalling parts of an output does not make it newer.
     """
@@ -128,7 +134,7 @@ def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
 
 
 def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
-    """Return what persons said after the last answer or tool result and before *question*; none if it is not a question."""
+    """Return what persons said after the last answer or result and before *question*; [] if that is not a question."""
     said = list[Message]()
     for message in messages:
         if message is question:
@@ -141,12 +147,12 @@ def _said_before(question: Message, messages: Sequence[Message]) -> list[Message
 
 
 def _asked_by(question: Message) -> str:
-    """Return the text that a message asks with. The previews of what another agent sent ask for nothing."""
+    """Return the text with which a message asks. The previews of what another agent sent ask for nothing."""
     return question.text if question.is_typed else _without_previews(question)
 
 
 def _without_previews(message: Message) -> str:
-    """Return the texts of a message; of folded ones the references without the previews."""
+    """Return the texts of a message; for folded ones, the references without the previews."""
     folded = message.known.folded
     return "\n".join(
         text.partition("\n")[0] if place in folded else text
@@ -155,16 +161,18 @@ def _without_previews(message: Message) -> str:
 
 
 def _earlier_answers(text: str, before: Sequence[Message]) -> set[str]:
-    """Return the keys of what tools returned when the same was asked before: whoever asks again wants a new answer."""
+    """Return the keys of what tools returned when the same was asked before: a person who asks again wants a new answer."""
     wanted = _lexemes(text)
     if not wanted:
         return set()
     answered = list[tuple[Message, set[str]]]()
+    references = set[str]()
     for message in before:
         if message.is_question:
-            answered.append((message, set()))
-        elif message.is_result and answered:
-            answered[-1][1].update(message.known.lines)
+            references = set[str]()
+            answered.append((message, references))
+        elif message.is_result:
+            references.update(message.known.lines)
     keys = set[str]()
     for question, references in answered:
         asked = _asked_by(question)
@@ -183,15 +191,16 @@ def _lexemes(text: str) -> set[str]:
 def _last_turns(before: Sequence[Message]) -> str:
     """Return the last two or three turns, one line for each message, with the references in them.
 
-    It is two if the conversation has an even number of turns, else three. So every other time the text begins as it did
-    the last time, and a provider's prompt cache holds for it, too.
+    It is two turns if the conversation has an even number of turns, else three. So every other time the text begins as
+    it did before, and a provider's prompt cache applies to it, too.
     """
     starts = [place for place, message in enumerate(before) if message.is_question]
     if not starts:
         return ""
     turns = 2 + len(starts) % 2
+    first = starts[-turns:][0]
     lines = list[str]()
-    for message in before[starts[-turns:][0] :]:
+    for message in before[first:]:
         said = " ".join(_without_previews(message).split())[:SAID_CHARACTERS]
         if said and not message.is_ours:
             speaker = message.role if message.is_reply else message.source

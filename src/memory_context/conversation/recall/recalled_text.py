@@ -1,4 +1,4 @@
-"""Show what is recalled: the text of the message in which a model reads it, within a budget of tokens."""
+"""Write the message that shows recalled text to a model, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Recall(NamedTuple):
 
     Attributes:
         text: The text of the message that shows it to the model.
-        ranges: For each memory, by its key, the lines that are shown.
+        ranges: The ranges of lines that are shown of each memory, by its key.
         tokens: The number of tokens in `text`.
     """
 
@@ -48,13 +48,13 @@ class Recall(NamedTuple):
     tokens: int
 
 
-FoundElsewhere: TypeAlias = tuple[MemoryItem, Expansion]
-"""One of the user's other memories that answers the message, and the part of it to show."""
+PartToShow: TypeAlias = tuple[MemoryItem, Expansion]
+"""A memory, and the part of it to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledText:
-    """Makes the text that shows memories in one conversation.
+    """Writes the text that shows memories in one conversation.
 
     Attributes:
         manager: The user's memories.
@@ -72,57 +72,68 @@ class RecalledText:
         opened: Sequence[MemoryItem],
         question: Question,
         verdict: Verdict,
-        found: Sequence[FoundElsewhere],
+        found: Sequence[PartToShow],
     ) -> Recall | None:
-        """Return the recall within the budget: what was opened, then what was found elsewhere; None if it is nothing."""
-        items = {item.memory_key: item for item in opened}
-        expansions = [Expansion(key, request.message, why="it was named") for key in items]
-        expansions += verdict.expand
-        items |= {one.item.memory_key: one.item for one in question.candidates}
-        others = list[FoundElsewhere]()
+        """Return the recall within the budget: what was opened, then what was found elsewhere; None if nothing is shown."""
+        message = request.message
+        wanted = [
+            (item, Expansion(item.memory_key, message, why="it was named")) for item in opened
+        ]
+        offered = {one.item.memory_key: one.item for one in question.candidates}
+        wanted += [(offered[expansion.key], expansion) for expansion in verdict.expand]
+        others = list[PartToShow]()
         for item, expansion in found:
             if is_conversation(item.text) and not self.elsewhere(item, request):
-                items[item.memory_key] = item
-                expansions.append(expansion)
+                wanted.append((item, expansion))
             else:
                 others.append((item, expansion))
         count = self.manager.counter.count
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
         tokens_left = self.budget - count("\n".join(frame))
-        shown, ranges = dict[int, str](), dict[str, Ranges]()
-        least = {
-            rank: self._least_cost(items[expansion.key], expansion, request)
-            for rank, expansion in enumerate(expansions)
-            if expansion.records and is_conversation(items[expansion.key].text)
-        }
-        # The newest turns are served first, because they may correct older ones; but enough is left to show what was said
-        # in these.
-        order = [rank for rank in range(len(expansions)) if rank not in least] + sorted(least)[::-1]
+        parts, ranges, tokens_left = self._parts(wanted, request, tokens_left)
+        listed, found_ranges = self._listed(others, request, tokens_left)
+        lines = list[str]()
+        if parts:
+            lines += [prompts.RECALL_HEADER, *parts]
+        if listed:
+            lines += [prompts.FOUND_HEADER, *listed]
+        if not lines:
+            return None
+        lines.append(prompts.RECALL_FOOTER)
+        ranges |= found_ranges
+        text = encodable("\n".join(lines))
+        self.manager.audit("recalled", *ranges)
+        return Recall(text, ranges, count(text))
+
+    def _parts(
+        self, wanted: Sequence[PartToShow], request: RecallRequest, budget: int
+    ) -> tuple[list[str], dict[str, Ranges], int]:
+        """Return the texts of the *wanted* parts that fit, in their order, the lines shown of each memory, and what is left.
+
+        The newest turns get tokens first, because they may correct older ones; but enough is kept for what was said in
+        the older ones.
+        """
+        count = self.manager.counter.count
+        least = dict[int, int]()
+        for rank, (item, expansion) in enumerate(wanted):
+            if expansion.records and is_conversation(item.text):
+                least[rank] = self._least_cost(item, expansion, request)
+        others = [rank for rank in range(len(wanted)) if rank not in least]
+        order = [*others, *reversed(least)]
+        shown = dict[int, str]()
+        ranges = dict[str, Ranges]()
         for place, rank in enumerate(order):
-            item, expansion = items[expansions[rank].key], expansions[rank]
-            share = tokens_left if expansion.records else tokens_left // (len(order) - place)
+            item, expansion = wanted[rank]
+            share = budget if expansion.records else budget // (len(order) - place)
             if rank in least:
                 older = [least[other] for other in order[place + 1 :]]
-                share = share_of(tokens_left, least[rank], sum(older))
+                share = share_of(budget, least[rank], sum(older))
             part, lines = self._part(item, expansion, request, share)
             if part and not request.in_sight(lines.text):
                 shown[rank] = part
-                tokens_left -= count(part) + 1
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
-        parts = [shown[rank] for rank in sorted(shown)]
-        listed, found_ranges = self._listed(others, request, tokens_left)
-        if not parts and not listed:
-            return None
-        lines_shown = list[str]()
-        if parts:
-            lines_shown += [prompts.RECALL_HEADER, *parts]
-        if listed:
-            lines_shown += [prompts.FOUND_HEADER, *listed]
-            ranges |= found_ranges
-        lines_shown.append(prompts.RECALL_FOOTER)
-        text = encodable("\n".join(lines_shown))
-        self.manager.audit("recalled", *ranges)
-        return Recall(text, ranges, count(text))
+                budget -= count(part) + 1
+                ranges[item.memory_key] = ranges.get(item.memory_key, ()) + lines.ranges
+        return [shown[rank] for rank in sorted(shown)], ranges, budget
 
     def _least_cost(self, item: MemoryItem, expansion: Expansion, request: RecallRequest) -> int:
         """Return the tokens of a memory's reference and of its turns, with all that was said but without tools' results."""
@@ -137,9 +148,11 @@ class RecalledText:
         count = self.manager.counter.count
         ref = self._ref(item, request)
         tokens_left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
-        more = prompts.MORE_MATCH.format(count=expansion.more) if expansion.more else ""
-        # A line break may be a token of its own.
-        tokens_left -= count(f"\n{more}") + 1 if more else 0
+        more = ""
+        if expansion.more:
+            more = f"\n{prompts.MORE_MATCH.format(count=expansion.more)}"
+            # A line break may be a token of its own.
+            tokens_left -= count(more) + 1
         if tokens_left < LEAST_BUDGET:
             return "", Excerpt("")
         query = expansion.query or request.message
@@ -158,22 +171,22 @@ class RecalledText:
         shown = quoted(without_colours(lines.text))
         if not shown:
             return "", lines
-        if more:
-            shown += f"\n{more}"
-        return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
+        return prompts.RECALLED_PART.format(ref=ref, text=shown + more), lines
 
     def _listed(
-        self, found: Sequence[FoundElsewhere], request: RecallRequest, budget: int
+        self, found: Sequence[PartToShow], request: RecallRequest, budget: int
     ) -> tuple[list[str], dict[str, Ranges]]:
-        """Return what is shown of other memories, as far as the budget goes, and the lines of each that are shown.
+        """Return the texts of *found* parts that fit into the budget, and the lines that are shown of each memory.
 
-        Of a secret it is the reference alone. Of two memories with the same wanted lines, only the first is shown.
+        A secret is shown as its reference alone. If two memories have the same wanted lines, only the first is shown.
         """
         count = self.manager.counter.count
-        listed, ranges = list[str](), dict[str, Ranges]()
+        listed = list[str]()
+        ranges = dict[str, Ranges]()
         shown = set[str]()
         for item, expansion in found:
-            line, lines = self._ref(item, request), Excerpt("")
+            line = self._ref(item, request)
+            lines = Excerpt("")
             if not is_secret(item):
                 part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))
                 if part and lines.text in shown:
@@ -184,20 +197,20 @@ class RecalledText:
             budget -= count(line) + 1
             if line and budget >= 0:
                 listed.append(line)
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+                ranges[item.memory_key] = ranges.get(item.memory_key, ()) + lines.ranges
         return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return a memory's reference, with who said the text and, if it is from elsewhere, which conversation."""
+        """Return a memory's reference with the origin of its text and, if it is from elsewhere, the conversation and day."""
         ref = replace(item.ref, description=self.redacted(item.ref.description))
         origin = prompts.ORIGIN.format(origin=item.origin)
         return f"{ref.render()}{origin}{self.elsewhere(item, request)}"
 
     def elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return which other conversation a memory is from, and since when; empty if it is from this one or from none."""
+        """Return which other conversation a memory is from, and of which day; empty if it is from this one or from none."""
         if item.thread_id in (None, self.manager.thread_id):
             return ""
-        if item.memory_key in request.shown_here:  # the same text came into this conversation, too
+        if item.memory_key in request.shown_here:  # the same text arrived in this conversation, too
             return ""
         return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
 
@@ -205,7 +218,7 @@ class RecalledText:
 def _lines_of(
     item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
 ) -> Excerpt | None:
-    """Return the lines that were asked for by number; None if none were, if they do not exist, or do not fit."""
+    """Return the lines that were asked for by number; None if none were, or if they do not exist or do not fit."""
     if expansion.lines is None or isinstance(item.content, bytes):
         return None
     try:

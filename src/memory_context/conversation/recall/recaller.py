@@ -1,6 +1,6 @@
-"""Recall what the newest message needs: gather candidates, ask the judge, and search where it says so.
+"""Recall what the newest message needs: gather candidates, ask the judge, and search if its verdict says so.
 
-*Other* memories are those of the user that did not come into this conversation; a judge may have them searched.
+*Other* memories are those of the user that did not enter this conversation; a judge may have them searched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
 from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
-from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
+from memory_context.conversation.recall.recalled_text import PartToShow, Recall, RecalledText
 from memory_context.conversation.recall.stored_turns_within_budget import as_said, is_conversation
 from memory_context.conversation.recall.turns_meant import (
     holds_a_name,
@@ -35,7 +35,11 @@ from memory_context.stores import term_hits_in
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.relevance.chosen_records import best_lines
-from memory_context.text.relevance.question_terms import asked_terms, names_pointed_at
+from memory_context.text.relevance.question_terms import (
+    AskedTerm,
+    asked_terms,
+    names_pointed_at,
+)
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.searched_candidates import (
     Ranges,
@@ -60,7 +64,7 @@ class Recaller:
         manager: The user's memories.
         fail_open: Runs what needs the store, and goes on without a result if the store fails.
         bounded_judge: Decides what to open and what to search for.
-        shown: Makes the text that shows it.
+        shown: Writes the text that shows what is recalled.
         log: Keeps the decisions.
     """
 
@@ -71,7 +75,7 @@ class Recaller:
     log: DecisionLog
 
     async def recall(self, request: RecallRequest) -> Recall | None:
-        """Return what the message needs, and count it in the statistics; None if it is nothing, or if the store fails."""
+        """Return what the message needs, and count it in the statistics; None if it needs nothing, or if the store fails."""
         with operation("recall", self.manager.who, budget=self.shown.budget) as recalling:
             recall = await self._decide(request, recalling)
             recalling.note(outcome="recalled" if recall else "nothing")
@@ -80,24 +84,25 @@ class Recaller:
         return recall
 
     async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
-        """Return what the judge opens or finds, with what a person has named; keep the decision in the log."""
+        """Return what a person has named and what the judge opens or finds; keep the decision in the log."""
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
         started = time.perf_counter()
         request, opened, question = gathered
-        undecided = bool(question.candidates or question.has_memories)
-        judge, verdict = "nobody", Verdict()
-        if undecided:
+        needs_judge = bool(question.candidates or question.has_memories)
+        judge = "nobody"
+        verdict = Verdict()
+        if needs_judge:
             judge, verdict = await self.bounded_judge.decide(question)
-        found = list[FoundElsewhere]()
+        found = list[PartToShow]()
         if verdict.search is not None:
             hits = await off_loop(self.fail_open.run, self._find, request, verdict, opened)
             found = hits or []
         recall = await off_loop(
             self.fail_open.run, self.shown.show, request, opened, question, verdict, found
         )
-        if undecided or opened:
+        if needs_judge or opened:
             seconds = time.perf_counter() - started
             self._keep_decision(judge, question, verdict, recall, found, seconds)
         recalling.note(judge=judge, candidates=len(question.candidates))
@@ -106,15 +111,20 @@ class Recaller:
         return recall
 
     def _gather(self, request: RecallRequest) -> tuple[RecallRequest, list[MemoryItem], Question]:
-        """Return the memories that a person has named, which are opened without a judge, and the question for the judge.
+        """Return the request without secrets, the memories that a person has named, and the question for the judge.
 
-        The request comes first, without the secrets in its message and in the answer before it. No stored text holds them,
-        and a judge quotes words of the message, of which a secret may be one: by itself, without the name before it, it
-        would not be recognised in the record of the decision.
+        The named memories are opened without a judge. Secrets are removed from the message and from the answer before it:
+        no stored text holds them, and a judge may quote one, which would not be recognised in the record of the decision
+        without the name that precedes it in the message.
         """
-        message, answer = map(self.manager.without_secrets, (request.message, request.answer))
-        request = replace(request, message=message, answer=answer)
-        store, scope = self.manager.memory_store, self.manager.offered
+        without_secrets = self.manager.without_secrets
+        request = replace(
+            request,
+            message=without_secrets(request.message),
+            answer=without_secrets(request.answer),
+        )
+        store = self.manager.memory_store
+        scope = self.manager.offered
         opened = [
             item
             for item in store.get_many(scope, sorted(request.named))
@@ -124,18 +134,54 @@ class Recaller:
         others = [key for key in request.references if key not in opened_keys]
         asked = asked_terms(request.message)
         asked += names_pointed_at(request.message, asked, request.answer)
-        term_hits = TermHits()
-        if asked:
-            wanted = list(map(wanted_lexemes, asked))
-            term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
-        keys = dict.fromkeys(chunk.memory_key for chunk in term_hits.places)
+        hits = self._hits(asked, others)
+        candidates = self._candidates(request, others, asked, hits)
+        known = store.count(scope, {"memory_key": list(request.known_here)})
+        has_others = store.count(scope) > known
+        self.fail_open.note_read()
+        question = Question(
+            request.message,
+            request.turns,
+            tuple(candidates),
+            has_others,
+            request.in_sight,
+            hits,
+            request.is_told,
+            request.answer,
+        )
+        return request, opened, question
+
+    def _hits(self, asked: Sequence[AskedTerm], keys: Sequence[str]) -> TermHits:
+        """Return the index's hits for the *asked* terms in the memories under *keys*."""
+        if not asked:
+            return TermHits()
+        store = self.manager.memory_store
+        wanted = list(map(wanted_lexemes, asked))
+        return term_hits_in(store, self.manager.offered, wanted, {"memory_key": keys})
+
+    def _candidates(
+        self,
+        request: RecallRequest,
+        others: Sequence[str],
+        asked: Sequence[AskedTerm],
+        hits: TermHits,
+    ) -> list[RecallCandidate]:
+        """Return the memories that the judge may open: those out of sight with *asked* terms; for a model, also the newest.
+
+        Args:
+            request: The request.
+            others: The keys of the conversation's references that are not opened anyway, oldest first.
+            asked: The terms that are asked for.
+            hits: The index's hits for these terms.
+        """
+        keys = dict.fromkeys(chunk.memory_key for chunk in hits.places)
         if self.bounded_judge.sees_beyond_keywords:
             # A model may see that a text is meant that shares no word with the message, so the newest are offered, too.
-            # The list begins at a multiple of ten, so that it mostly grows at its end, and a prompt cache holds for it.
+            # The list begins at a multiple of ten, so that it mostly grows at its end, and a prompt cache applies to it.
             start = max(0, len(others) - OFFERED + 9) // 10 * 10
             keys = dict.fromkeys((*others[start:], *keys))
         items = dict[str, MemoryItem]()
-        for item in store.get_many(scope, keys):
+        for item in self.manager.memory_store.get_many(self.manager.offered, keys):
             if not is_secret(item) and not request.in_sight(item.text):
                 items[item.memory_key] = item
         candidates = [
@@ -150,41 +196,25 @@ class Recaller:
         ]
         if self.bounded_judge.sees_beyond_keywords:
             texts = SearchedCandidates(candidates, request.in_sight)
-            chunks = [chunk for chunk in term_hits.places if chunk.memory_key in texts]
-            lines = best_lines(FoundTerms(asked, term_hits, chunks, texts))
-            candidates = [
-                replace(one, best_line=self.shown.redacted(lines.get(one.item.memory_key, "")))
-                for one in candidates
-            ]
-        shown = {*request.references, *request.shown_here, *request.mentioned}
-        known = store.count(scope, {"memory_key": list(shown)})
-        has_others = store.count(scope) > known
-        self.fail_open.note_read()
-        question = Question(
-            request.message,
-            request.turns,
-            tuple(candidates),
-            has_others,
-            request.in_sight,
-            term_hits,
-            request.is_told,
-            request.answer,
-        )
-        return request, opened, question
+            chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
+            lines = best_lines(FoundTerms(asked, hits, chunks, texts))
+            for place, candidate in enumerate(candidates):
+                line = self.shown.redacted(lines.get(candidate.item.memory_key, ""))
+                candidates[place] = replace(candidate, best_line=line)
+        return candidates
 
     def _find(
         self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
-    ) -> list[FoundElsewhere]:
+    ) -> list[PartToShow]:
         """Return up to three of the user's other memories that answer the verdict's search.
 
-        Without words in the search, they are the last used ones. Else they are chosen as this conversation's memories
-        are; a note may also just hold half of the words.
+        If the search has no words, they are those used last. Else they are chosen as this conversation's memories are; a
+        note may also just hold half of the words.
         """
         query = verdict.search or ""
         if not terms(query):
             query = ""
-        known = {*request.references, *request.shown_here, *request.mentioned}
-        known |= {item.memory_key for item in opened}
+        known = request.known_here.union(item.memory_key for item in opened)
         hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
         others = list[MemoryItem]()
         for hit in hits:
@@ -195,7 +225,7 @@ class Recaller:
         if not query:
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
             return [(item, Expansion(item.memory_key)) for item in others[:FOUND]]
-        # The query is then what is left of the message without a phrase such as "as last time".
+        # If the message has a phrase such as "as last time", the query is the message without it.
         refers_to_earlier = query != request.message
         if refers_to_earlier:
             others = _matching_cards(query, others)
@@ -207,9 +237,11 @@ class Recaller:
         asked = asked_terms(query)
         may_be_output = not meant and not any(term.is_name for term in asked)
         for hit in others:
-            may_answer, text = hit.memory_type not in FOLDED or may_be_output, hit.text
+            text = hit.text
+            may_answer = may_be_output or hit.memory_type not in FOLDED
             if is_conversation(text):
-                may_answer, text = refers_to_earlier and not meant, as_said(text)
+                text = as_said(text)
+                may_answer = refers_to_earlier and not meant
             holds_half = hit.match is not None and is_answered(query, hit.match.why)
             is_new = hit.memory_key not in meant
             # A part of a name is another name: "Nora" of "Nora99".
@@ -219,19 +251,18 @@ class Recaller:
 
     def _meant(
         self, message: str, others: Sequence[MemoryItem], request: RecallRequest, *, kept_only: bool
-    ) -> list[FoundElsewhere]:
+    ) -> list[PartToShow]:
         """Return those of the *others* that a message is about, with the records and turns that are meant."""
         items = {item.memory_key: item for item in others}
         asked = asked_terms(message)
-        wanted = list(map(wanted_lexemes, asked))
-        store, scope = self.manager.memory_store, self.manager.offered
-        hits = term_hits_in(store, scope, wanted, {"memory_key": list(items)}) if wanted else None
+        hits = self._hits(asked, list(items))
         candidates = tuple(map(RecallCandidate, others))
         question = Question(message, "", candidates, False, request.in_sight, hits)  # noqa: FBT003
         expansions, _ = relevant_candidates(question)
-        found = list[FoundElsewhere]()
+        found = list[PartToShow]()
         for expansion in expansions:
-            item, records = items[expansion.key], expansion.records
+            item = items[expansion.key]
+            records = expansion.records
             if is_conversation(item.text) and self.shown.elsewhere(item, request):
                 meets = partial(meets_from_elsewhere, message, asked, only_stated=kept_only)
                 records = tuple(
@@ -247,9 +278,10 @@ class Recaller:
         question: Question,
         verdict: Verdict,
         recall: Recall | None,
-        found: Sequence[FoundElsewhere],
+        found: Sequence[PartToShow],
         seconds: float,
     ) -> None:
+        """Keep the decision in the log, with what of *found* and of the memories offered is shown in *recall*."""
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
         searched = dict.fromkeys(item.memory_key for item, _ in found)
         found_keys = tuple(key for key in searched if key in shown)
@@ -271,6 +303,6 @@ class Recaller:
 
 
 def _matching_cards(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories whose card has all words of a query ("the orders from last week"); if there are none, all."""
+    """Return the memories whose card has all words of a query ("the orders from last week"); if none has, return all."""
     wanted = set(chain.from_iterable(map(wanted_lexemes, asked_terms(query))))
     return [item for item in items if wanted.issubset(card_of(item))] or items

@@ -1,4 +1,4 @@
-"""Show turns of stored conversations within a budget: first what was said, then as much as fits of what tools returned.
+"""Show turns of stored conversations within a budget: first what was said, then as much of tools' results as fits.
 
 A stored conversation has one message a line, as JSON. A turn is what a person said with all that answered it.
 """
@@ -20,9 +20,9 @@ from memory_context.text.ranges import Span, joined
 
 # How the line of a tool's result begins.
 TOOL_RESULT = '{"role": "tool"'
-# This much of each result and of each call's arguments is shown at most; the rest can be read from memory.
+# At most this much of each result and of each call's arguments is shown; the rest can be read from memory.
 RESULT_TOKENS = 200
-# Results and arguments up to SHORT_TOKENS are shown if they fit, even if they hold no word of the query. Those up to
+# Results and arguments of up to SHORT_TOKENS are shown if they fit, even if they hold no word of the query. Those of up to
 # SHORT_CHARACTERS cost next to nothing and are always shown.
 SHORT_TOKENS = 100
 SHORT_CHARACTERS = 80
@@ -33,19 +33,20 @@ _SPEAKERS: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost: Cost) -> Excerpt:
     """Return turns as people read them: ``user: …`` and ``assistant: …``.
 
-    If the budget is short, the results of tools are left out first; then long texts are cut. The newest turn is served
-    first, because it may correct the older ones.
+    If the budget is short, the results of tools are left out first; then long texts are cut. The newest turn gets its
+    share first, because it may correct the older ones.
 
     Args:
         text: The conversation, as it is stored.
         turns: The turns to show, oldest first.
-        query: What is wanted of them.
+        query: What is wanted from them.
         budget: The most that they may cost.
         cost: Returns what a text costs, in tokens or characters.
     """
-    shown, ranges = list[str](), list[Span]()
+    shown = list[str]()
+    ranges = list[Span]()
     left = budget
-    for number in range(len(turns) - 1, -1, -1):
+    for number in reversed(range(len(turns))):
         older, newest = turns[:number], turns[number : number + 1]
         share = share_of(left, least_cost(text, newest, cost), least_cost(text, older, cost))
         turn = _within(text, turns[number], query, share, cost)
@@ -62,9 +63,9 @@ def least_cost(text: str, turns: Sequence[Record], cost: Cost) -> int:
 
 
 def share_of(budget: int, least: int, reserved: int) -> int:
-    """Return the part of *budget* for the newest turns, if they need *least* and the older ones *reserved*.
+    """Return the part of *budget* for the newest turns, which need *least*, if the older ones need *reserved*.
 
-    It is what the older ones leave, but at least what the newest need, up to two thirds of the budget.
+    It is what the older ones leave, but no less than the newest need, up to two thirds of the budget.
     """
     return max(budget - reserved, min(least, budget * 2 // 3))
 
@@ -75,25 +76,25 @@ def is_conversation(text: str) -> bool:
 
 
 def as_said(text: str) -> str:
-    """Return a stored conversation as people read it. Any other text, and a line that is not a whole message, stays."""
+    """Return a stored conversation as people read it. Other texts, and lines that are no complete message, stay."""
     if not is_conversation(text):
         return text
     return "\n".join(spoken(line) for line in text.split("\n") if line)
 
 
 def spoken(line: str, given: Callable[[str], str] = str) -> str:
-    """Return who said what in a stored message, which may be of a compacted conversation or of a chat.
+    """Return who said what in a stored message of a compacted conversation or of a chat.
 
     Args:
-        line: The message, as JSON. What is not a message is returned as it is.
-        given: Returns how a tool's result or a call's arguments are shown.
+        line: The message, as JSON. Anything else is returned as it is.
+        given: Returns a tool's result or a call's arguments in the form in which they are shown.
     """
     try:
         message: Mapping[str, Any] = json.loads(line)
         who = message["role"]
         if "text" in message:
             return f"{_SPEAKERS.get(who, who)}: {message['text']}"
-        # Without them it is the message of another program, such as OpenAI's.
+        # A message without "texts" is another program's, such as OpenAI's, and is returned as it is.
         parts = [str(text) for text in message["texts"] if text is not None]
         if who == "tool":
             who = message["source"]
@@ -106,7 +107,7 @@ def spoken(line: str, given: Callable[[str], str] = str) -> str:
 
 
 def _least(text: str, turn: Record) -> list[str]:
-    """Return the lines of a turn without long results and arguments; the first line says at which line the turn begins."""
+    """Return the lines of a turn without long results and arguments, preceded by the number of the line where it begins."""
     gap = GAP_AT_LINE.format(line=_first_line(text, turn))
     lines = text[turn.start : turn.stop].split("\n")
     return [gap, *(spoken(line, _if_short) for line in lines)]
@@ -118,22 +119,23 @@ def _first_line(text: str, turn: Record) -> int:
 
 
 def _if_short(given: str) -> str:
-    """Return a result or arguments if they are short; else the sign for a gap."""
+    """Return a result or arguments if they are short; else the mark for a gap."""
     return GAP if len(given) > SHORT_CHARACTERS else given
 
 
 def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Excerpt:
-    """Return a turn with as much of the results of tools as *budget* pays for; cut, if it is too little for what was said."""
+    """Return a turn with as much of tools' results as fits; if *budget* is too small for what was said, that is cut."""
     least = _least(text, turn)
     lines = text[turn.start : turn.stop].split("\n")
     left = budget - cost("\n".join(least))
     if left < 0:
         return _cut(lines, least, query, budget, cost)
     gap, *short_lines = least
-    shown, ranges = [gap], list[Span]()
-    for number, (line, short) in enumerate(
-        zip(lines, short_lines, strict=True), _first_line(text, turn)
-    ):
+    shown = [gap]
+    ranges = list[Span]()
+    number = _first_line(text, turn) - 1
+    for line, short in zip(lines, short_lines, strict=True):
+        number += 1
         whole = spoken(line)
         part = whole
         if whole != short:
@@ -145,14 +147,14 @@ def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Exc
         else:
             left -= added
         shown.append(part)
-        # A line counts as shown if it is whole, or if only the arguments of its calls were cut: all that was said is there.
+        # A line counts as shown if it is whole, or if only the arguments of its calls were cut, so that nothing said is lost.
         if part == whole or not line.startswith(TOOL_RESULT):
             ranges.append((number, number))
     return Excerpt("\n".join(shown), tuple(joined(ranges)))
 
 
 def _wanted_of_result(text: str, query: str, budget: int, cost: Cost) -> str:
-    """Return what *query* wants of a result or of arguments; of a folded result the reference, as it is searched itself."""
+    """Return what *query* wants of a result or of arguments; for a folded result, the reference, as its text is searched."""
     if leading_key(text):
         return text.partition("\n")[0]
     if cost(text) <= min(budget, SHORT_TOKENS):
@@ -165,11 +167,11 @@ def _wanted_of_result(text: str, query: str, budget: int, cost: Cost) -> str:
 def _cut(
     lines: Sequence[str], least: Sequence[str], query: str, budget: int, cost: Cost
 ) -> Excerpt:
-    """Return as much of what was said as *budget* pays for: what persons said, then the last answer, then earlier ones.
+    """Return as much of what was said as fits into *budget*: what persons said, then the last answer, then earlier ones.
 
     Args:
         lines: The lines of the turn, as they are stored.
-        least: The same lines as `_least` shows them, with the gap before them.
+        least: The gap and the same lines, as `_least` returns them.
         query: What is wanted of the turn.
         budget: The most that the result may cost.
         cost: Returns what a text costs.

@@ -1,7 +1,7 @@
 """Choose the turns of stored conversations that a message is about.
 
-A *turn* is what a person said with all that answered it. Its score is the weight of the message's terms in it, where a
-term weighs more the fewer turns hold it. A turn *answers* if its score is a large enough share of the message's weight.
+A *turn* is what a person said with all that answered it. Its score is the weight of the message's terms in it; the fewer
+turns hold a term, the more it weighs. A turn *answers* if its score is a large enough share of the message's weight.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from memory_context.text.words_and_names import is_pair
 MOST_TURNS = 3
 # To answer, a turn must hold this share of the weight of all the message's terms.
 LEAST_SHARE = 0.3
-# A turn that holds one term answers if that is a name, or if the message takes it as known ("our next kickoff"), and it
-# has this share.
+# A turn that holds only one term answers if it has this share, and if the term is a name or the message takes it as known
+# ("our next kickoff").
 LEAST_SHARE_OF_ONE_WORD = 0.2
-# A turn counts only if one of its terms stands in MOST_TURNS turns, or in this share of all turns, at most.
+# A turn counts only if one of its terms occurs in at most MOST_TURNS turns, or in at most this share of all turns.
 RARE = 0.04
-# Further turns are shown beside the best one: those that answer with this share of its score; and later ones, because
-# they may correct it, that answer or have SHARE_OF_LATER of its score.
+# Further turns are shown beside the best one: those that answer and have this share of its score; and later ones, which
+# may correct it, if they answer or have SHARE_OF_LATER of its score.
 SHARE_OF_BEST = 0.8
 SHARE_OF_LATER = 0.4
-# In the line of a chat's message this separates what was said from what the host keeps with it. Within what was said, the
-# quotes would be escaped.
+# In the line of a chat's message, this separates what was said from the data that the host keeps with it. Within what was
+# said, the quotes would be escaped.
 BESIDE_WORDS = '", "data": {'
-# A turn that begins with so few words, and is short, depends on the turn before it: "No, on Tuesday."
+# A short turn that begins with at most this many words depends on the turn before it: "No, on Tuesday."
 FOLLOW_UP_WORDS = 6
 FOLLOW_UP_CHARACTERS = 400
 
-# A folded text in the line of a conversation: a reference, alone or with a preview. The text is stored by itself, and is
-# searched there.
+# A folded text in the line of a conversation: a reference, with or without a preview. The text is a memory of its own, and
+# is searched there.
 _FOLDED_TEXT = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
 # A word that a sentence needs to state something.
 _STATES = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
@@ -86,7 +86,8 @@ def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) 
     scores, answering = _scored_turns(message, found, holding)
 
     def said_at(turn: Turn) -> tuple[datetime, str, int]:
-        return found.texts.stored_at(turn[0]), turn[0], turn[1]
+        key, start, _ = turn
+        return found.texts.stored_at(key), key, start
 
     meant = MeantRecords(found.terms)
     chosen = best_turns(scores, answering, said_at)
@@ -107,7 +108,7 @@ def _scored_turns(
 ) -> tuple[dict[Turn, float], set[Turn]]:
     """Return the score of each turn that is not in the prompt, and the turns that answer the message.
 
-    Turns without a rare term, or with nothing but small words, get no score.
+    Turns without a rare term, or with only small words, get no score.
     """
     texts = {key: found.texts.text_of(key) for key, _, _ in holding}
     turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
@@ -126,7 +127,7 @@ def _scored_turns(
         if all(found.texts.is_seen(key, *line) for line in lines):
             continue
         is_meant = not held.keys().isdisjoint(pointed_at)
-        # Small words are mostly those that each language has everywhere, such as "is" and "the".
+        # Small words are mostly those that are everywhere in their language, such as "is" and "the".
         if not is_meant and all(found.terms[number].is_small for number in held):
             continue
         scores[turn] = sum(weights[number] for number in held)
@@ -141,7 +142,7 @@ def _scored_turns(
 def _weights(
     terms: Sequence[AskedTerm], held_by: Mapping[int, int], turns: int
 ) -> dict[int, float]:
-    """Return the weight of each single word: the fewer turns hold it, the better it tells them apart.
+    """Return the weight of each single word among *terms*: the fewer turns hold it, the better it tells them apart.
 
     Args:
         terms: The terms of the message.
@@ -161,7 +162,7 @@ def best_turns(
     answering: AbstractSet[Turn],
     said_at: Callable[[Turn], tuple[datetime, str, int]],
 ) -> list[Turn]:
-    """Return the best turn that answers, others that are nearly as good, and later ones on the same subject; at most three.
+    """Return the best turn that answers, others that are nearly as good, and later ones on the same subject; three at most.
 
     Args:
         scores: The score of each turn.
@@ -170,7 +171,7 @@ def best_turns(
     """
     if not answering:
         return []
-    # Of equal ones the earliest, so that what corrects it is shown, too. Without the second part of the key the choice
+    # The earliest of equal ones, so that what corrects it is shown, too. Without the second part of the key, the choice
     # would depend on the order of a set, which differs between processes.
     best = min(answering, key=lambda turn: (-scores[turn], said_at(turn)))
     chosen = [best]
@@ -186,15 +187,15 @@ def best_turns(
 
 def _share_unheld(term: AskedTerm) -> float:
     """Return the share of a term's weight that counts if no turn holds it."""
-    # A small word may just be of another language than the conversation; and about half of all pairs of characters, into
-    # which a text without spaces is split, are not words.
+    # A small word may just belong to another language than the conversation's. A text without spaces is split into pairs
+    # of characters, about half of which are not words.
     if term.is_small:
         return 0.0
     return 0.5 if is_pair(term.text) else 1.0
 
 
 def _with_short_follow_up(text: str, turn: Record) -> Record:
-    """Return a turn, together with the next one if that is short and begins with a few words only: "No, on Tuesday."."""
+    """Return a turn, together with the next one if that is short and begins with only a few words: "No, on Tuesday."."""
     begin = turn.stop + 1
     if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
         return turn
@@ -210,26 +211,23 @@ def _with_short_follow_up(text: str, turn: Record) -> Record:
 def _held_by_turn(found: FoundTerms, *, only_said: bool) -> dict[Turn, dict[int, set[Span]]]:
     """Return, for each turn, the single words that it holds, each with the lines that hold it.
 
-    Words in folded texts, in this library's own notes and in a host's data do not count, with *only_said* also not those
-    in the results of tools.
+    Words in folded texts, in this library's own notes and in a host's data do not count; with *only_said*, neither do
+    those in the results of tools.
     """
     holding = defaultdict[Turn, dict[int, set[Span]]](lambda: defaultdict(set))
     turns = dict[str, _Turns]()
     folded_texts = dict[tuple[str, int], list[Span]]()
     for place in found.occurrences.values():
         text = place.text
-        line = text.rfind("\n", 0, place.start) + 1, line_end(text, place.stop)
-        is_result = text.startswith(TOOL_RESULT, line[0])
-        if (
-            found.terms[place.term].is_phrase
-            or (only_said and is_result)
-            or _is_note(place, line[0])
-        ):
+        line_start = text.rfind("\n", 0, place.start) + 1
+        line = line_start, line_end(text, place.stop)
+        is_ignored = only_said and text.startswith(TOOL_RESULT, line_start)
+        if found.terms[place.term].is_phrase or is_ignored or _is_note(place, line_start):
             continue
-        spans = folded_texts.get((place.key, line[0]))
+        spans = folded_texts.get((place.key, line_start))
         if spans is None:
             spans = [match.span() for match in _FOLDED_TEXT.finditer(text, *line)]
-            folded_texts[place.key, line[0]] = spans
+            folded_texts[place.key, line_start] = spans
         if any(start <= place.start < stop for start, stop in spans):
             continue
         if place.key not in turns:
@@ -240,12 +238,12 @@ def _held_by_turn(found: FoundTerms, *, only_said: bool) -> dict[Turn, dict[int,
 
 
 def _is_note(place: Occurrence, line_start: int) -> bool:
-    """Return whether what stands at a place of a stored conversation was said by nobody."""
+    """Return whether nobody said the words at a place of a stored conversation."""
     text = place.text
     # This library's own message, such as the reference to an earlier compaction with its description.
     if text.startswith(NOTED, line_start):
         return True
-    # A key of the line's JSON, such as "name". In what was said, the quote behind a word would be escaped.
+    # A key of the line's JSON, such as "name". In what was said, the quote after a word would be escaped.
     is_key = text.startswith('": ', place.stop)
     # Data that a host keeps with a chat's message.
     return is_key or text.find(BESIDE_WORDS, line_start, place.start) >= 0
@@ -257,19 +255,20 @@ class _Turns:
     def __init__(self, text: str) -> None:
         self._text = text
         begins = [match.start() for match in _TURN_BEGINS.finditer(text)]
-        # What stands before the first turn counts as one, and the last one ends with the text.
+        # What precedes the first turn counts as one, and the last turn ends with the text.
         self._starts = [0, *begins, len(text) + 1]
         self._said = dict[int, int]()
 
     def turn_of(self, line_start: int, line_stop: int) -> Record:
         """Return the turn that a line is in.
 
-        If the turn is long, it is the line alone if that is a tool's result, or if what was said is too long as well.
+        If the turn is too long, return the line alone if it is a tool's result, or if what was said is too long as well.
         """
         number = bisect_right(self._starts, line_start)
         start = self._starts[number - 1]
         stop = self._starts[number] - 1
-        turn, length = Record(start, stop), stop - start
+        turn = Record(start, stop)
+        length = stop - start
         if length > LONGEST_TURN and not self._text.startswith(TOOL_RESULT, line_start):
             if start not in self._said:
                 self._said[start] = _said_length(self._text, turn)
@@ -290,7 +289,7 @@ def _said_lines(text: str, start: int, stop: int) -> set[Span]:
 
 
 def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
-    """Return whether a text holds all of one of the names that are asked for; True if no name is."""
+    """Return whether a text holds every lexeme of one of the names that are asked for; True if none is asked for."""
     names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
     return not names or any(name <= held_by(text, name) for name in names)
 
@@ -298,14 +297,14 @@ def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
 def meets_from_elsewhere(
     message: str, asked: Sequence[AskedTerm], turn: str, *, only_stated: bool
 ) -> bool:
-    """Return whether a turn of another conversation may answer a message: it must hold one of its names, if it has some.
+    """Return whether a turn of another conversation may answer a message: it must hold one of the message's names, if any.
 
     Args:
         message: The message.
         asked: Its terms.
         turn: The turn, as it is stored.
-        only_stated: Whether only a person's statement may answer, not a question. It must hold two words of the message;
-            one is enough if the message is about something of the person's ("my", "our") or about the past.
+        only_stated: Whether only a person's statement may answer, not a question. It must hold a word of the message,
+            and the turn two; one is enough if the message is about something of the person's ("my") or about the past.
     """
     readable = as_said(turn)
     if not holds_a_name(asked, readable):

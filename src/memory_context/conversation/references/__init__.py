@@ -1,1 +1,1 @@
-"""References as arguments of tools: which of them may be passed on, and what takes their place."""
+"""References as arguments of tools: which of them may be passed on, and what replaces them."""

@@ -2,9 +2,9 @@
 
 Anybody can put a reference into what a tool returns, and an agent may repeat it. So a reference is trusted
 - in a person's words, except in what they quote;
-- in another agent's words, if its key was generated, because a stranger cannot have guessed that;
+- in another agent's words, if its key was generated, because a stranger cannot have guessed it;
 - in a model's words, if this process has heard a model say them, and that model's conversation may pass it on: `note_said`;
-- between an agent and an agent that is its tool, if they are in one process, as far as the other may pass it on:
+- between an agent and an agent that it calls as a tool in the same process, if the one that mentions it may pass it on:
   `RunningCall`.
 """
 
@@ -26,19 +26,20 @@ from memory_context.text.quotations_of_people import without_quotations
 _calling: ContextVar[RunningCall | None] = ContextVar("memory_context_calling", default=None)
 KEPT = 20_000
 
+# For each text in the arguments of running calls, by user and hash: the keys that each call allows.
 _calls = dict[tuple[str, str], list[frozenset[str]]]()
-_noting = Lock()
+_calls_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class RunningCall:
-    """A call of a tool that is running. If the tool is an agent, messages "of the user" in it come from the calling model.
+    """A running call of a tool. If the tool is an agent, the messages of its "user" come from the calling model.
 
     Attributes:
         user_id: The user whose conversation made the call.
         allowed: The keys that this conversation may pass on.
         written: The tool's arguments, as the model wrote them.
-        told: The keys that conversations inside the tool have named and may pass on.
+        told: The keys that conversations inside the tool have mentioned and may pass on.
     """
 
     user_id: str
@@ -50,12 +51,12 @@ class RunningCall:
     def running(self) -> Generator[None]:
         """Mark this call as running, so that conversations that begin inside the tool know that a model speaks to them.
 
-        A conversation in another task or thread than the tool's cannot be recognised. There only the texts in the tool's
-        arguments are known to be a model's, word for word, as long as the tool runs.
+        A conversation in another task or thread than the tool's cannot be recognised. There, as long as the tool runs,
+        only the exact texts in the tool's arguments are known to be a model's.
         """
         texts = filter(referenced_keys, strings_in(self.written))
         entries = [(self.user_id, hash_content(text)) for text in texts]
-        with _noting:
+        with _calls_lock:
             for entry in entries:
                 _calls.setdefault(entry, []).append(self.allowed)
         token = _calling.set(self)
@@ -63,7 +64,7 @@ class RunningCall:
             yield
         finally:
             _calling.reset(token)
-            with _noting:
+            with _calls_lock:
                 for entry in entries:
                     _calls[entry].remove(self.allowed)
                     if not _calls[entry]:
@@ -75,7 +76,7 @@ class RunningCall:
 
 
 def tell_caller(user_id: str, keys: Iterable[str]) -> None:
-    """If this runs in a tool that a conversation of the same user called, let that conversation pass on *keys*, too."""
+    """If this runs inside a tool that a conversation of the same user called, let that conversation pass on *keys*, too."""
     call = _calling.get()
     if call and call.user_id == user_id:
         call.told.update(keys)
@@ -84,19 +85,19 @@ def tell_caller(user_id: str, keys: Iterable[str]) -> None:
 # `lru_cache` serves as a bounded map that is safe under threads. A value is an empty set, which callers fill.
 @lru_cache(KEPT)
 def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the key of the map
-    """Return the set of keys noted for the text with this hash, if this process has made it or heard it said."""
+    """Return the set of keys noted for the text with this hash; *what* is ``made`` or ``said``, by this process."""
     return set()
 
 
 def note_made(user_id: str, placeholder: str) -> None:
-    """Note that this process has made *placeholder*: in a handoff, an agent passes it on as a tool's result."""
+    """Note that this process has made *placeholder*, which an agent may pass on as a tool's result in a handoff."""
     key = leading_key(placeholder)
     if key:
         _noted("made", user_id, hash_content(placeholder)).add(key)
 
 
 def made_here(user_id: str, text: str) -> set[str]:
-    """Return the key of a tool's result, *text*, if it is a placeholder that this process has made; else an empty set."""
+    """Return the key of *text*, a tool's result, if it is a placeholder that this process has made; else an empty set."""
     if leading_key(text):
         return _noted("made", user_id, hash_content(text))
     return set()
@@ -108,21 +109,21 @@ def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
 
 
 def said_here(user_id: str, text: str) -> set[str]:
-    """Return the keys that a model which said *text* in this process may pass on; empty if none has said it."""
+    """Return the keys that the models that said *text* in this process may pass on; empty if none has said it."""
     if referenced_keys(text):
         return _noted("said", user_id, hash_content(text))
     return set()
 
 
 def in_tool_call() -> bool:
-    """Return whether this runs inside a tool, where messages of the user come from a model."""
+    """Return whether this runs inside a tool, where messages of the "user" come from a model."""
     return _calling.get() is not None
 
 
 def typed_in(user_id: str, text: str) -> list[str]:
     """Return the keys of the references in a person's words, without those in quotations.
 
-    If the words turn out to be a calling model's, only the keys that its conversation may pass on are returned.
+    If a calling model wrote the words, return only the keys that its conversation may pass on.
     """
     keys = referenced_keys(without_quotations(text))
     if not keys:

@@ -51,9 +51,9 @@ class PassingPolicy:
         secrets_for: The names of the tools that get texts of the type ``secret``, too. Hosts log the arguments of tools.
         max_argument_bytes: The most bytes (UTF-8) that all texts of one call may have together: one number for all
             tools, or a mapping from names of tools to numbers. Tools that the mapping leaves out get up to 10 MB.
-        directories: The working directories of tools that run code, by the tools' names. In their arguments a reference
-            may stand anywhere, even inside code: its text becomes a file in the directory, and the file's name takes the
-            reference's place.
+        directories: The working directories of tools that run code, by the tools' names. Their arguments may contain a
+            reference anywhere, even inside code: its text becomes a file in the directory, and the file's name replaces
+            the reference.
 
     Raises:
         InvalidArgumentError: Names are not a list of strings, a directory does not exist, or a size is not a number of
@@ -77,7 +77,8 @@ class PassingPolicy:
                     f"directories= names {directory} for {tool}, which is not a directory"
                 )
         most = self.max_argument_bytes
-        for size in most.values() if isinstance(most, Mapping) else [most]:
+        sizes = most.values() if isinstance(most, Mapping) else [most]
+        for size in sizes:
             if not is_whole(size) or size < 0:
                 raise InvalidArgumentError(
                     "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
@@ -104,10 +105,10 @@ class PassingPolicy:
         return self.tools is None or tool in self.tools
 
     def told_in(self, description: str) -> str:
-        """Return a tool's *description*, to which it is added which tools a model may pass references to."""
+        """Return a tool's *description*, followed by which tools a model may pass references to."""
         if not self.passes:
             return description
-        tools = ", ".join(sorted(self.tools or ())) or prompts.ANY_TOOL
+        tools = ", ".join(sorted(self.tools)) if self.tools else prompts.ANY_TOOL
         full = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
         if self.directories:
             runners = ", ".join(sorted(self.directories))
@@ -136,7 +137,7 @@ def with_passed_texts(
     trusted: Collection[str],
     schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the *arguments* of a call with texts in place of references; the same object if there are none.
+    """Return the *arguments* of a call with texts in place of references; the same object if it contains none.
 
     Args:
         arguments: The arguments, as the model wrote them.
@@ -163,20 +164,24 @@ def with_passed_texts(
 
 
 def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
-    """Return the keys of the references in *arguments* that are whole values, each as often as it occurs.
+    """Return the keys of the references in *arguments* that are entire values, each as often as it occurs.
 
     Raises:
-        NotPassedError: A value looks like a reference, but cannot be read as one.
+        NotPassedError: A value looks like a reference, but cannot be parsed as one.
     """
     return list(filter(None, map(_key, strings_in(arguments))))
 
 
 def _key(text: str) -> str | None:
-    """Return the key of the reference that *text* consists of; None for any other text."""
+    """Return the key of the reference that *text* consists of; None for any other text.
+
+    Raises:
+        NotPassedError: *text* looks like a reference, but cannot be parsed as one.
+    """
     value = text.strip()
     if not value.startswith(_OPENING) or not value.endswith("]"):
         return None
-    # Two references, or a reference with lines of its preview below it, are not a single reference.
+    # Two references are not one reference, nor is a reference with lines of its preview below it.
     if "[" in value[1:] or "\n" in value:
         return None
     try:
@@ -230,6 +235,11 @@ def items_of(
 
 
 def _read(key: str, manager: MemoryManager, shown: Collection[str]) -> MemoryItem:
+    """Return the memory under *key*, which must be among the keys that were *shown*.
+
+    Raises:
+        NotPassedError: It was not shown, it is gone, or the store failed.
+    """
     refusal = prompts.UNKNOWN_REFERENCE
     try:
         if key in shown:
@@ -243,20 +253,18 @@ def _read(key: str, manager: MemoryManager, shown: Collection[str]) -> MemoryIte
         refusal = prompts.MISSING_REFERENCE
         shown = [other for other in shown if other != key]
     near = ", ".join(get_close_matches(key, shown, MAX_NEAR_KEYS))
-    advice = ""
-    if near:
-        advice = prompts.NEAR_KEYS.format(keys=near)
+    advice = prompts.NEAR_KEYS.format(keys=near) if near else ""
     raise NotPassedError(refusal.format(key=key, near=advice))
 
 
 def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return a copy of *arguments* with texts in place of references. References within these texts are not replaced.
 
-    Where *schema* takes something other than a string, the text is parsed: as JSON, or as the Python repr that AutoGen
-    makes of dicts and lists.
+    Where *schema* takes no string, the text is parsed: as JSON, or as the Python repr that AutoGen makes of dicts and
+    lists.
 
     Raises:
-        NotPassedError: A text to be parsed is neither.
+        NotPassedError: A text is neither JSON nor such a repr where *schema* takes no string.
     """
 
     def changed(text: str, schema: Schema) -> Any:  # noqa: ANN401 - as above
@@ -269,9 +277,9 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
 
 
 def with_references_again(text: str, written: Any, filled: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Return *text*, an error about a call, with references where it quotes the texts that the tool got for them.
+    """Return *text*, an error about a call, with references in place of quotations of the texts that replaced them.
 
-    Texts below `LEAST_QUOTED` characters stay, since they may stand there for another reason.
+    Texts of fewer than four characters stay, since the error may contain them for another reason.
 
     Args:
         text: The error.
@@ -284,9 +292,9 @@ def with_references_again(text: str, written: Any, filled: Any) -> str:  # noqa:
         case Mapping(), Mapping():
             members = cast("Mapping[str, Any]", filled)
             named = cast("Mapping[str, Any]", written).items()
-            pairs = [(one, members.get(name)) for name, one in named]
-        case [*values], [*filled_values]:
-            pairs = [*zip(values, filled_values, strict=False)]
+            pairs = [(part, members.get(name)) for name, part in named]
+        case [*parts], [*filled_parts]:
+            pairs = list(zip(parts, filled_parts, strict=False))
         case _:
             return text
     for part, filled_part in pairs:
@@ -295,6 +303,11 @@ def with_references_again(text: str, written: Any, filled: Any) -> str:  # noqa:
 
 
 def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the text under *key* as *schema* takes it: itself, or the value that it represents.
+
+    Raises:
+        NotPassedError: *schema* takes no string, and the text represents no JSON value.
+    """
     if takes_text(schema):
         return text
     try:

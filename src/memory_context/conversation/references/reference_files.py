@@ -1,10 +1,10 @@
-"""Replace references in code by names of files: their texts are written to the working directory of the tool that runs it."""
+"""Replace references in code by names of files, which hold their texts in the working directory of the tool that runs it."""
 
 from __future__ import annotations
 
 import mimetypes
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +16,11 @@ from memory_context.conversation.references.pass_by_reference import (
     items_of,
     with_passed_texts,
 )
-from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
+from memory_context.conversation.texts_in_json_and_its_schema import (
+    Schema,
+    strings_in,
+    with_strings,
+)
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import TEXT, MemoryItem, encoded
 from memory_context.model.reference import referenced_keys, with_references_as
@@ -33,14 +37,14 @@ def with_references_filled(
     policy: PassingPolicy,
     manager: MemoryManager,
     trusted: Collection[str],
-    schema: Mapping[str, Any],
+    schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call as *tool* gets them: with texts or names of files in place of references.
 
     The parameters are those of `with_passed_texts`.
 
     Raises:
-        NotPassedError: The tool must not be called. The message is the whole result that the model gets.
+        NotPassedError: The tool must not be called. The message is the entire result that the model gets.
     """
     if not policy.passes_to(tool):
         return arguments
@@ -66,7 +70,7 @@ def with_files(
     References inside longer strings are replaced, too.
 
     Args:
-        arguments: The arguments, as the model wrote them: code, and what belongs to it.
+        arguments: The arguments, as the model wrote them: code, and further arguments.
         tool: The name of the tool that runs the code.
         policy: What the tool may get.
         manager: The user's memories.
@@ -84,9 +88,11 @@ def with_files(
     for key, item in items.items():
         _write(directory, names[key], encoded(item.content))
     manager.audit("passed", *items)
-    return with_strings(
-        arguments, lambda text, _: with_references_as(text, lambda ref: names[ref.key])
-    )
+
+    def with_names(text: str, _: Schema) -> str:
+        return with_references_as(text, lambda ref: names[ref.key])
+
+    return with_strings(arguments, with_names)
 
 
 def file_name(item: MemoryItem) -> str:
