@@ -170,12 +170,9 @@ def record_table(text: str) -> TextTable | None:
     def rows() -> Iterator[Row]:
         """Yield a row for each record."""
         for block in islice(_blocks(text, form), introduces, None):
-            row: Row = list(map(block.value, names))
-            if has_headings:
-                row.insert(0, block.heading)
-            if texts:
-                row.append("\n".join(block.text) or None)
-            yield row
+            heading = [block.heading] if has_headings else []
+            below = ["\n".join(block.text) or None] if texts else []
+            yield [*heading, *map(block.value, names), *below]
 
     return TextTable(column_names([*first, *names, *last]), rows, "the records")
 
