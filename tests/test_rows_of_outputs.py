@@ -908,6 +908,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("heading", "day", "amount"),
         [["1. Payment p7", "2026-11-02", "90"], ["2. Payment p8", "2026-11-03", "80"]],
     ),
+    "records under keys": (
+        (
+            '{"name": "Shoe", "kinds": {'
+            '"k1": {"size": 40, "price": 90}, "k2": {"size": 41, "price": 91}, '
+            '"k3": {"size": 42, "price": 92}, "k4": {"size": 43, "price": 93}, '
+            '"k5": {"size": 44, "price": 94}, "k6": {"size": 45, "price": 95}}}'
+        ),
+        ("key", "size", "price"),
+        [[f"k{number}", 39 + number, 89 + number] for number in range(1, 7)],
+    ),
     "settings above sections": (
         "name = shop\n\n[a]\nport = 1\nhost = x\n\n[b]\nport = 2\nhost = y\n",
         ("heading", "name", "port", "host"),
@@ -947,6 +957,7 @@ def test_rows(name: str) -> None:
         ("dpkg -l", "table 2 rows x 5 columns: Name, Version, Architecture, Description"),
         ("settings", "YAML, 5 lines: version, server (2)"),
         ("records below facts", "2 records: day, amount"),
+        ("records under keys", "JSON: 6 kinds: size, price"),
     ],
 )
 def test_descriptions(name: str, line: str) -> None:
