@@ -894,6 +894,35 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             [2, "2026-11-29 03:21:46", None, None, '"POST /orders HTTP/1.1" 500 145'],
         ],
     ),
+    "records that a line introduces": (
+        "Found 2 shoes:\n\nName: Trail\nPrice: 90\n\nName: Road\nPrice: 80\n",
+        ("Name", "Price"),
+        [["Trail", "90"], ["Road", "80"]],
+    ),
+    "records below facts": (
+        (
+            "Done.\n\nTool: list_payments\nPayments of ann:\n\n"
+            "1. Payment p7\n   day: 2026-11-02\n   amount: 90\n\n"
+            "2. Payment p8\n   day: 2026-11-03\n   amount: 80\n"
+        ),
+        ("heading", "day", "amount"),
+        [["1. Payment p7", "2026-11-02", "90"], ["2. Payment p8", "2026-11-03", "80"]],
+    ),
+    "records under keys": (
+        (
+            '{"name": "Shoe", "kinds": {'
+            '"k1": {"size": 40, "price": 90}, "k2": {"size": 41, "price": 91}, '
+            '"k3": {"size": 42, "price": 92}, "k4": {"size": 43, "price": 93}, '
+            '"k5": {"size": 44, "price": 94}, "k6": {"size": 45, "price": 95}}}'
+        ),
+        ("key", "size", "price"),
+        [[f"k{number}", 39 + number, 89 + number] for number in range(1, 7)],
+    ),
+    "settings above sections": (
+        "name = shop\n\n[a]\nport = 1\nhost = x\n\n[b]\nport = 2\nhost = y\n",
+        ("heading", "name", "port", "host"),
+        [[None, "shop", None, None], ["a", None, "1", "x"], ["b", None, "2", "y"]],
+    ),
     "Python": lines_of(PYTHON),
     "days and what happened": lines_of("Week 12:\n20260101 met Ann\n20260102 met Bo\n"),
     "commits with a remark": lines_of("f6a6acf Mend it\nsee also:\n0123456789 Add more\n"),
@@ -927,6 +956,8 @@ def test_rows(name: str) -> None:
         ("names aligned to the right", "2 records: path, size, mtime"),
         ("dpkg -l", "table 2 rows x 5 columns: Name, Version, Architecture, Description"),
         ("settings", "YAML, 5 lines: version, server (2)"),
+        ("records below facts", "2 records: day, amount"),
+        ("records under keys", "JSON: 6 kinds: size, price"),
     ],
 )
 def test_descriptions(name: str, line: str) -> None:

@@ -19,7 +19,6 @@ from memory_context.text.describe.sample_for_describers import Sample, count_lin
 from memory_context.text.python_literals import (
     BEGINNING,
     Literal,
-    is_list,
     is_object,
     objects_in,
     read_literal,
@@ -67,7 +66,7 @@ def _describe_objects(objects: list[JsonObject], sample: Sample) -> Description:
 
 
 def _describe_object(literal: Literal, sample: Sample) -> Description:
-    """Describe an object: as an error, as a wrapper around a list, or as a record with a name."""
+    """Describe an object: as an error, as a wrapper around records, or as a record with a name."""
     value: JsonObject = literal.value
     error = _error_in(value)
     if error:
@@ -75,13 +74,16 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
     named = (key for key, member in value.items() if isinstance(member, str | int))
     name_key = next(filter(_NAME_KEY.fullmatch, named), "")
     found = largest_records(value, mostly=True)
-    # A record with a name may hold a short list of parts; without a name, the list is what matters.
-    fewest = MANY if name_key else 0
-    if found and is_list(found.value) and len(found.value) >= fewest:
+    # A record with a name may hold a short list of parts; without a name, the list is what matters. Of few objects under
+    # keys, the keys say more.
+    is_keyed = found is not None and is_object(found.value)
+    fewest = MANY if name_key or is_keyed else 0
+    if found and len(found.value) >= fewest:
         is_most_of_it = found.names or 2 * found.weight >= len(str(value))
         if is_most_of_it:
             noun = singular(found.key).replace("_", " ")
-            records = Literal(found.value, literal.is_cut)
+            items = list(found.value.values()) if is_keyed else found.value
+            records = Literal(items, literal.is_cut)
             total = _total_in(found.owner)
             return _describe_list(records, "JSON:", noun, sample, total, found.names)
     facts = "JSON object"

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import TypeAlias
 
 from memory_context.text.lines import lines_of
@@ -117,8 +117,9 @@ class _Form:
 
     Attributes:
         opener: The field with which most records begin; empty if no two begin with the same one.
-        indent: How far the first field of the text is indented; a field indented further does not begin a record.
-        sign: The sign after the name of that field: a colon or an equals sign.
+        indent: How far the opener is indented, or else the first field of the text; a field indented further does not
+            begin a record.
+        sign: The sign after the name of the first field: a colon or an equals sign.
         has_sections: Whether lines in brackets are headings, so that lines with ``#`` are comments.
     """
 
@@ -132,8 +133,9 @@ def record_table(text: str) -> TextTable | None:
     """Return the records of a text under the names of their fields; None for other texts.
 
     The column ``heading`` holds the heading above a record; fields in a heading, as in ``## Order: 1042, Status: open``,
-    become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. If no two
-    fields occur in several records, the rows are keys and values.
+    become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. What only
+    introduces the records, as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
+    are keys and values.
     """
     table = configuration_table(text) or pair_table(text)
     if table or OPEN_VALUE.search(text):
@@ -142,11 +144,11 @@ def record_table(text: str) -> TextTable | None:
         text = _FIRST_BAR.sub(r"\1:", text)
     form = _form_of(text)
     names = Counter[str]()
-    again = 0
-    has_headings = has_texts = False
+    again = texts = 0
+    has_headings = False
     for block in _blocks(text, form):
         has_headings |= block.heading is not None
-        has_texts |= bool(block.text)
+        texts += bool(block.text)
         again += block.again
         # A name that never has a value is a title above other fields.
         names.update(name for name, value in block.fields.items() if value)
@@ -157,18 +159,20 @@ def record_table(text: str) -> TextTable | None:
     if len(names) > MOST_COLUMNS or 10 * again > names.total():
         return None
 
+    lead = next(_blocks(text, form))
+    introduces = not (lead.heading or form.has_sections or lead.fields.keys() & recurring)
+    if introduces:
+        names -= Counter(lead.fields.keys())
+        texts -= bool(lead.text)
     first = [HEADING] if has_headings else []
-    last = [TEXT] if has_texts else []
+    last = [TEXT] if texts else []
 
     def rows() -> Iterator[Row]:
         """Yield a row for each record."""
-        for block in _blocks(text, form):
-            row: Row = list(map(block.value, names))
-            if has_headings:
-                row.insert(0, block.heading)
-            if has_texts:
-                row.append("\n".join(block.text) or None)
-            yield row
+        for block in islice(_blocks(text, form), introduces, None):
+            heading = [block.heading] if has_headings else []
+            below = ["\n".join(block.text) or None] if texts else []
+            yield [*heading, *map(block.value, names), *below]
 
     return TextTable(column_names([*first, *names, *last]), rows, "the records")
 
@@ -201,7 +205,7 @@ def _matched(line: str) -> tuple[str, _Match | None]:
 
 def _form_of(text: str) -> _Form:
     """Return the form of a text's records."""
-    openers = Counter[str]()
+    openers = Counter[tuple[int, str]]()
     indent = -1
     sign = ""
     has_sections = False
@@ -214,17 +218,19 @@ def _form_of(text: str) -> _Form:
             if indent < 0:
                 indent = depth
                 sign = match["sign"][0]
-            if is_first and depth <= indent:
-                openers[_name_of(match)] += 1
+            if is_first:
+                openers[depth, _name_of(match)] += 1
             is_first = False
         elif _SECTION.fullmatch(line.text):
             is_first = has_sections = True
         else:
             is_title = _TITLE.fullmatch(line.text) is not None
             is_first = is_heading or is_title or _ends_block(line.text)
-    opener = max(openers, key=openers.__getitem__, default="")
-    if openers[opener] < 2:
-        opener = ""
+    recurring = [place for place, count in openers.items() if count > 1]
+    # What is said above records may be indented less than they are.
+    indent, opener = max(
+        recurring, key=lambda place: (-place[0], openers[place]), default=(indent, "")
+    )
     return _Form(opener, indent, sign, has_sections or sign == "=")
 
 
