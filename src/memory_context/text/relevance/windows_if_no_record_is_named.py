@@ -84,8 +84,11 @@ def _weight(found: FoundTerms, held: Counter[int]) -> float:
 
 
 def line_of(text: str, place: int) -> int:
-    """Return where the line of a place begins; if that is more than 800 characters before it, the place itself."""
-    return text.rfind("\n", max(0, place - WINDOW), place) + 1 or place
+    """Return where the line of a place begins; if that is 800 or more characters before it, the place itself."""
+    newline = text.rfind("\n", max(0, place - WINDOW), place)
+    if newline < 0 and place >= WINDOW:
+        return place
+    return newline + 1
 
 
 def _lines_of_window(text: str, index: int) -> Record:
