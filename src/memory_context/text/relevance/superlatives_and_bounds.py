@@ -124,9 +124,9 @@ def asked_value(message: str) -> AskedValue | None:
         if _IS_RANKED.search(text, 0, match.start()):
             return None
         bound = match.groupdict().get("number", "")
-        counted = ""
-        is_counting = bound or match.group().lower() in _COUNTING
-        if is_counting and (word := _NEXT_WORD.match(text, match.end())):
-            counted = word[1]
+        word = None
+        if bound or match.group().lower() in _COUNTING:
+            word = _NEXT_WORD.match(text, match.end())
+        counted = word[1] if word else ""
         return replace(meaning, said=match.group(), bound=bound, counted=counted)
     return None
