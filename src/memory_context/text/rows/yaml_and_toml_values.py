@@ -81,9 +81,7 @@ def yaml_documents(text: str) -> list[Any]:
     Plain lines of names and values without any nesting are not taken for YAML. Neither is a text with an alias, with a
     name that occurs twice in one object, or with a list of both objects and texts.
     """
-    if len(text) > REPR_AT_MOST:
-        return []
-    if not _BEGINS_YAML.match(text):
+    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text):
         return []
     try:
         documents = list(yaml.load_all(text, _TextLoader))
