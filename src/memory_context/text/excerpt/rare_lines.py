@@ -111,7 +111,7 @@ def _sums(alone: _WordedLines) -> _WordedLines:
 
 
 def _headings(text: str, lines: _WordedLines) -> _WordedLines:
-    """Return those of the least indented lines, if they are few, that are plain words at the top or below a blank line."""
+    """Return the lines of plain words at the top or below a blank line that are indented least, if few lines are."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):

@@ -291,8 +291,9 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     spans = list[Span]()
     for index in shown:
         start, stop = parts[index]
-        # A member that is shown from its beginning on follows one that is shown to its end.
-        if spans and spans[-1][1] == members[index - 1][1] and start == members[index][0]:
+        # Two members are one span if the first is shown to its end, and the next from its beginning.
+        begins = start == members[index][0]
+        if begins and spans and spans[-1][1] == members[index - 1][1]:
             start, _ = spans.pop()
         spans.append((start, stop))
     heads = _heads_of_objects(text, opened[:-1], begin)

@@ -304,7 +304,7 @@ def heads_above(
 
     Args:
         text: The text.
-        start: Where the line begins whose heads are wanted.
+        start: Where the line whose heads are wanted begins.
         depth: How far it is indented.
         openers: The forms of lines that open longer records, outermost first.
         words: The first words that count as forms.

@@ -321,7 +321,7 @@ def _step(key: str) -> str:
     Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
 
     Args:
-        key: The key as it stands before its value, with its quotes and the sign after it.
+        key: The key as it is written before its value, with its quotes and the sign after it.
     """
     key = key.rstrip(" \t\r\n:=")
     # An escape before a closing quote has become a space (`unescaped_in_place`).

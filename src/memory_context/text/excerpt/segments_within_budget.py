@@ -52,7 +52,7 @@ class SegmentPacker:
         ranking: Ranking,
         cost: Cost,
     ) -> None:
-        """Take nothing yet.
+        """Prepare to pack; take nothing yet.
 
         Args:
             found: The segments of a text.

@@ -1,4 +1,4 @@
-"""Choose the records of the conversation's texts that a message is about, by where its terms are.
+"""Choose the records of the conversation's texts that a message is about, by where its terms occur.
 
 Five ways are tried in turn (`RankedPlaces` ranks the places for the second to fourth):
 - the rows that a message asks for by a value, such as the largest one (`rows_by_value`);
@@ -69,7 +69,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     chosen.take_all(rows_by_value(ranked))
     choose, choose_then = _choose_most, _choose_named
     if not ranked.asks_for_fact:
-        # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.
+        # "Why does test_7 fail?" is answered around the name, and not by the one line that repeats most of it.
         choose, choose_then = choose_then, choose
     others_may_say_more = choose(chosen, ranked)
     others_may_say_more |= choose_then(chosen, ranked)

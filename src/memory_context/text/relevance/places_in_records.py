@@ -1,7 +1,7 @@
 """Tell what a place is in its record: a value, the record's name, or one of several of a kind.
 
-A *place* is where a term of the message is (`Occurrence`); its *record* is what makes sense by itself around it. A record
-is *listed* if it is one of several of a kind: a row, an item, a line of a log. Prose has no such structure.
+A *place* is where a term of the message occurs (`Occurrence`); its *record* is what makes sense by itself around it. A
+record is *listed* if it is one of several of a kind: a row, an item, a line of a log. Prose has no such structure.
 """
 
 from __future__ import annotations

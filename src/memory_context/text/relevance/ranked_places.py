@@ -289,7 +289,7 @@ class RankedPlaces:
         return told
 
     def _rarity(self, number: int) -> float:
-        """Return the weight of a term, at most that of one that stands in a single chunk."""
+        """Return the weight of a term, at most that of one in a single chunk."""
         return min(self.found.weights[number], idf(1, self.found.chunks))
 
     def _is_sought(self, number: int) -> bool:

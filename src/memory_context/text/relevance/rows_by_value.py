@@ -99,7 +99,7 @@ class _Wanted:
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none.
 
-    If several texts have such rows, those of the text are taken whose rows hold most of the message, or of the newest one.
+    If several texts have such rows, those that hold most of the message are taken; of equal ones, those in the newest text.
     """
     wanted = _wanted(ranked)
     if wanted is None:

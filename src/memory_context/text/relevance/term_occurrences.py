@@ -1,4 +1,4 @@
-"""Find every place where a term of the message is in stored texts, and tell which terms are together.
+"""Find every place where a term of the message occurs in stored texts, and tell which terms occur together.
 
 A *place* is one `Occurrence` of one term. Its *record* is the part of the text around it that makes sense by itself, such
 as a row or a JSON object; the record's *heads* are further up and say what it belongs to, such as a table's header. A part
@@ -59,7 +59,7 @@ _BEFORE_WORD = re.compile(r"^\\[nrt]?")
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A place where a whole term is; or, for a time of day, all consecutive lines with that time.
+    """A place where a whole term occurs; or, for a time of day, all consecutive lines with that time.
 
     Attributes:
         term: The index of the term among the terms of the message.

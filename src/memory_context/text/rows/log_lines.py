@@ -16,7 +16,7 @@ _STAMP = re.compile(
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
-# A level, perhaps in brackets. It may stand before or after the source.
+# A level, perhaps in brackets. It may come before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{LEVELS})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
 # `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
@@ -32,7 +32,7 @@ _ACCESS = re.compile(
     r"(?:(?P<source>\S+) \S+ \S+ )?\[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4})[: ](?P<clock>\d\d:\d\d:\d\d)"
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
-# `web-1  | ` before each line, as docker compose writes it; a level may stand before a bar, too.
+# `web-1  | ` before each line, as docker compose writes it; a level before a bar is no service.
 _SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.

@@ -53,7 +53,7 @@ def names_numbers(rows: Rows) -> bool:
 
 
 def names_another_table(rows: Rows, above: Rows) -> bool:
-    """Return whether the first of the rows after a blank line holds the names of another table than *above*.
+    """Return whether the first of the rows after a blank line holds the names of a table other than *above*.
 
     It does if each of its cells is a text, and one of them has numbers below it, or the same name at the same place
     above; or if none of these rows has a number in it, and the table above has a column of numbers.

@@ -298,9 +298,7 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
     if title and not (block.has_body and block.heading is None):
         return title[title.lastindex or 0].strip()
     # A heading without marks must be right above the opener.
-    if line.below is None:
-        return None
-    if _name_of(line.below) != form.opener:
+    if line.below is None or _name_of(line.below) != form.opener:
         return None
     if _is_heading(line, is_first=is_first):
         return line.text.strip()

@@ -195,9 +195,10 @@ def _said_in_common(
     totals = defaultdict[str, Counter[str]](Counter)
     for place, element in holders.items():
         said = lengths[place]
+        fact_path = place[0]
         for outer in (*element.around, element)[element.outermost :]:
             if len(groups[outer.path]) > 1:
-                name = place[0][len(outer.path) + 1 :] or TEXT
+                name = fact_path[len(outer.path) + 1 :] or TEXT
                 numbers[outer.path][name] += len(said)
                 totals[outer.path][name] += sum(said)
     in_common = Counter[str]()

@@ -57,8 +57,8 @@ _CROSSING = re.compile("[+|┌-╋║-╰]")
 def ruled_table(text: str) -> TextTable | None:
     """Return the table whose rule is in the first lines of a text; None if there is no rule.
 
-    Between the names and the rule may be types. Any other lines there belong to names that a frame has wrapped, and such
-    a table is not read.
+    There may be types between the names and the rule. Any other lines there belong to names that a frame has wrapped, and
+    such a table is not read.
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
     below = lines_of_names(head)

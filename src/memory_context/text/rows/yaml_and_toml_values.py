@@ -33,7 +33,7 @@ _BEGINS_YAML = re.compile(
     r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
     re.MULTILINE,
 )
-# A list of tables, or a list or a text of TOML that goes on in the next line, and would look like fields of its own.
+# In TOML, a list of tables, or a list or text that continues in the next line: what follows would look like other fields.
 OPEN_VALUE = re.compile(
     r"^[ \t]*(?:\[\[|[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:[^\n]*,[ \t]*|[^]\n]*)$))",
     re.MULTILINE,
