@@ -73,8 +73,8 @@ class Excerpt:
     """Some segments of a text, in order.
 
     Attributes:
-        text: The segments, with ``…`` for each gap between them, followed by the number of the next line if the gap
-            extends beyond one line. For JSON: records with their paths, each of them valid JSON.
+        text: The segments, with ``…`` for each gap between them, followed by the number of the next line if the gap ends
+            in a later line. For JSON: records with their paths, each of them valid JSON.
         ranges: The first and the last line (from 1) of each run of lines that are shown whole.
         is_answer: Whether any part of it matches the question.
     """
