@@ -136,7 +136,7 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
 
 def _with_answer(text: str, record: Record) -> Record:
-    """Return a record that ends with a question with the line below it, if that is no question; any other as it is."""
+    """Return the record with the line below it, if it ends with a question and that line does not; otherwise unchanged."""
     asked = text[record.start : record.stop].rstrip(_AFTER_QUESTION)
     answer = _LINE_BELOW.match(text, record.stop)
     if answer is None or not _ASKS.search(asked):
@@ -196,7 +196,7 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
-    """Return the line as a row of columns; None unless it has three cells, and the line above or below as many as it."""
+    """Return the line as a row of columns; None unless it has three cells or more, and a line next to it has as many."""
     cells = _count_cells(text, start, stop)
     # One of the two is enough: the last row may have a footer below it, and the first one a rule above it.
     adjacent = (_count_cells(text, *line) for line in _adjacent_lines(text, start, stop))
@@ -409,12 +409,13 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
-        nearest = parents[-1][0] if parents else 0
-        if parents and start - nearest <= LONGEST_RECORD:
-            begin = nearest
-            depth = depth_of(text, begin)
-        elif parents and _FIELD.match(text, start):
-            return Record(*_short_fields_around(text, start, stop), parents)
+        if parents:
+            nearest, _ = parents[-1]
+            if start - nearest <= LONGEST_RECORD:
+                begin = nearest
+                depth = depth_of(text, begin)
+            elif _FIELD.match(text, start):
+                return Record(*_short_fields_around(text, start, stop), parents)
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
@@ -470,7 +471,7 @@ def _is_of_field_above(text: str, start: int, depth: int) -> bool:
 
 
 def _begins_alike(text: str, start: int, stop: int) -> bool:
-    """Return whether the line above or below begins with the same word at the same column, so that it is of one kind."""
+    """Return whether a line next to this one begins with the same word at the same column, and so is of the same kind."""
     word = _FIRST_WORD.match(text, start, stop)
     if word is None:
         return False
