@@ -170,7 +170,7 @@ def _segments_with(
 def _telling_ends(found: Segmentation) -> list[int]:
     """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have.
 
-    If it is JSON that is read as a whole, none.
+    JSON that is read as a whole has none.
     """
     indexes = range(len(found.segments))
     ends = [*indexes[:1], *indexes[-1:]]
