@@ -224,14 +224,13 @@ def _split_container(
     """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
     text = found.text
     number = len(found.containers)
-    found.containers.append(Container())  # replaced below, when its size is known
-    size = 0
+    found.containers.append(Container())  # replaced below, when its kind is known
     is_object = text[start] == "{"
     members = list(members_of(text, start, stop))
     is_framed = bool(_FRAMED.fullmatch(path)) and any(step in _TEXTS for step, *_ in members)
-    for step, begin, value, end in members:
-        size += 1
-        is_object = is_object or not step.endswith(f"[{size - 1}]")
+    for index, (step, begin, value, end) in enumerate(members):
+        # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
+        is_object = is_object or not step.endswith(f"[{index}]")
         length = end - value
         # The quotes are left out, so that the segments are slices of the string's text.
         # A text that is cut off after a key has no value there.
@@ -246,7 +245,8 @@ def _split_container(
             _split_container(found, value, path + step, end, depth + 1)
         elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
             _add_member(found, begin, end, number)
-    found.containers[number] = Container("object" if is_object else "array", path, size)
+    kind = "object" if is_object else "array"
+    found.containers[number] = Container(kind, path, len(members))
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
@@ -340,7 +340,7 @@ def _skip_space(text: str, place: int) -> int:
 
 
 def _split_text(found: Segmentation, start: int, end: int, header: int | None = None) -> None:
-    """Split a region into lines: short ones are joined with the next, long ones are broken where a reader would do it.
+    """Split a region into lines: short ones are joined with the next, long ones are broken where a reader would pause.
 
     If it belongs to a table that begins before it, *header* is the segment of the table's header.
     """
