@@ -143,7 +143,7 @@ def _choose_named(chosen: _Chosen, ranked: RankedPlaces) -> bool:
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
-    """Return whether the message takes something as known ("our landlord") that is at few places."""
+    """Return whether the message takes something as known ("our landlord") that occurs at few places."""
     return any(
         0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
         for number, term in enumerate(found.terms)
