@@ -29,9 +29,9 @@ def is_named(
 ) -> bool:
     """Return whether the number in ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
 
-    It is after a number sign, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column called ``order``.
-    With *by_record*, it also is if it is the ``id`` of a record whose heads name ``orders``. In a text that *is_described*
-    as orders, any ``id`` is one, and so is a number that fills a value and is the first in its record.
+    It is if it follows a number sign, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column called
+    ``order``. With *by_record*, it also is if it is the ``id`` of a record whose heads name ``orders``; and in a text that
+    *is_described* as orders, if it is any ``id``, or if it fills a value and is the first number in its record.
 
     Args:
         text: The whole text.
