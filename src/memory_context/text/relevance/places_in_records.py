@@ -75,9 +75,9 @@ def is_value(place: Occurrence) -> bool:
 def _is_line_of_list(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list.
 
-    It is if it has a digit and begins its line, as a number, a date or an id does, or if the line above or below has the
-    same form: the same signs between as many words. If something with a digit, such as a time, is before the place in its
-    line, the neighbour need only begin with the same form.
+    A place with a digit is if it begins its line, as a number, a date or an id does. Any place is if the line above or
+    below has the same form: the same signs between as many words. If something with a digit, such as a time, precedes the
+    place in its line, the neighbour need only begin with the same form.
     """
     text = place.text
     farthest = max(0, place.start - BESIDE_CHARACTERS)
