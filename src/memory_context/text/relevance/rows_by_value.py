@@ -84,7 +84,7 @@ class _Wanted:
         return [self._value_in(numerals.get(text, text)) for text in texts]
 
     def _value_in(self, text: str) -> float | None:
-        """Return the number in a cell; for a date, the seconds from 1970 to it, or minus an age in seconds; None without."""
+        """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
         if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
             return None  # "over 2 seconds" says nothing about a number without a unit
         if not self.asked.is_date:
