@@ -270,7 +270,7 @@ def _join_times(found: FoundTerms) -> None:
 
 
 def _is_adjacent(first: Occurrence, place: Occurrence) -> bool:
-    """Return whether *place* is in the same line as *first* or in the next; never in one long line, which has records."""
+    """Return whether *place* is in the line of *first* or in the next; not within a long line, which holds many records."""
     between = place.text.count("\n", first.stop, place.start)
     if between:
         return between == 1
