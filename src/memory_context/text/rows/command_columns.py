@@ -141,10 +141,10 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     gaps = _gaps(0, words[0].start(), filled)
     if gaps:
         end_of_cells, gap_end = gaps[0]
-        left = [row[:end_of_cells].strip() for row in rows()]
+        cells = [row[:end_of_cells].strip() for row in rows()]
         # A word that only some rows have, with a single space after it, is the first one of `New York`.
-        is_part = gap_end - end_of_cells == 1 and not all(left) and any(map(str.isalnum, left))
-        if any(left) and not is_part:
+        is_part = gap_end - end_of_cells == 1 and not all(cells) and any(map(str.isalnum, cells))
+        if any(cells) and not is_part:
             starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
@@ -165,7 +165,7 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
             # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
             ranked = sorted(
-                (behind - first, first == end or behind == start, first) for first, behind in gaps
+                (right - left, left == end or right == start, left) for left, right in gaps
             )
             *best, place = ranked.pop()
             if any(best == others for *others, _ in ranked):
