@@ -21,7 +21,7 @@ FAULTY_BLOCKS = 4
 
 
 def hotspots(text: str, question: str) -> list[Span]:
-    """Return the start and end of each hotspot of a text of more than 100,000 characters, in order and not overlapping.
+    """Return the start and end of each hotspot, in order and not overlapping.
 
     They are whole lines, or plain blocks where lines are long.
     """
@@ -45,6 +45,7 @@ def hotspots(text: str, question: str) -> list[Span]:
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
     """Return the region widened to whole lines; an end that is within a long line stays where it is."""
+    start = max(start, 0)
     end = min(end, len(text))
     farthest = max(0, start - BLOCK)
     line_start = text.rfind("\n", farthest, start) + 1
