@@ -23,7 +23,11 @@ from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, judge_prompt
 from memory_context.model.item import MemoryItem
 from memory_context.testing import ScriptedChatClient
-from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.index.term_hits import term_hits
+from memory_context.text.relevance.chosen_records import best_lines
+from memory_context.text.relevance.question_terms import asked_terms
+from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
+from memory_context.text.relevance.term_occurrences import FoundTerms, wanted_lexemes
 from messages import LOG, call, results, user
 from test_context import fill
 
@@ -115,6 +119,17 @@ async def test_best_lines_come_from_the_index() -> None:
     await fill(await _context(client, 1), user("what about those that handled 222-of job?"))
     lines = str(client.prompts[0][-1].content).partition("Lines of references")[2]
     assert "handled job-" in lines
+
+
+def test_the_first_line_of_a_text_is_the_best_one_as_a_whole() -> None:
+    """A first line counts all of the message's words in it, and is shown from its beginning."""
+    text = "Invoice 4711 was paid late by Kopirex.\nKopirex answers no calls.\n"
+    item = MemoryItem(user_id="ann", memory_key="k", content=text)
+    asked = asked_terms("Which one did Kopirex pay late?")
+    hits = term_hits([item], list(map(wanted_lexemes, asked)), [(0, len(text))])
+    texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
+    found = FoundTerms(asked, hits, hits.places, texts)
+    assert {"k": "Invoice 4711 was paid late by Kopirex."} == best_lines(found)
 
 
 def test_the_schema_is_small_and_strict() -> None:

@@ -1,4 +1,4 @@
-"""The words by which a text reports an error, and where they stand."""
+"""The words by which a text reports an error, and where they are in it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 _FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
-# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. Its value ends there,
-# or another field follows, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` is an error.
+# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
+# there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.
 _NONE = re.compile(
     r"""
     \b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-# Of JSON in JSON in JSON, a sign has seven backslashes. A run of thousands would be read for each segment in it.
+# In JSON within JSON within JSON, a sign has seven backslashes. A run of thousands would be read for each segment in it.
 LONGEST = 31
-# A run of backslashes and the sign after it: each pair is a backslash, and one that is left over escapes the sign.
+# A run of backslashes and the sign after it: each pair stands for a backslash, and one left over escapes the sign.
 _ESCAPED = re.compile(r"(\\+)(.)", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t", "r": " ", '"': '"', "'": "'", "/": "/"}
 
 
 def unescaped_in_place(raw: str) -> str:
-    r"""Return what the string says; an escape is as long as before, with spaces before its sign.
+    r"""Return a string with each escape replaced by its sign, after as many spaces as keep its length.
 
     Escapes of letters by their numbers (``\u00df``) stay; `words_and_names.occurrences` reads them.
     """
@@ -30,6 +30,6 @@ def _in_place(escape: re.Match[str]) -> str:
 
 
 def start_of_escape(raw: str, place: int) -> int:
-    """Return where the escape begins whose sign is at `place`; if there is none, `place` itself."""
+    """Return where the escape of the sign at `place` begins; `place` itself if the sign is not escaped."""
     before = raw[max(0, place - LONGEST) : place]
     return place - len(before) + len(before.rstrip("\\"))

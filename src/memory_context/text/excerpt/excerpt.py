@@ -61,7 +61,7 @@ ENDS = Ranking(
 )
 WHATEVER = Ranking(least=0)
 
-# Not that in a string of a member, after which no sign of JSON stands.
+# A line break in a member. An escaped one must have a sign of JSON after it: otherwise it belongs to the text of a string.
 _BREAK_IN_MEMBER = re.compile(r"""\s*(?:\n|\\+n(?=\s*\\*["'}\]]))\s*""")
 _ONLY_BREAKS = re.compile(r"(?:\s|\\+[nrt])*")
 # A pattern, because slicing the gap between two parts to test it could copy nearly the whole text.
@@ -73,8 +73,8 @@ class Excerpt:
     """Some segments of a text, in order.
 
     Attributes:
-        text: The segments, with ``…`` for each gap between them: alone where a part of a line is left out, followed by
-            the number of the next line where lines are. For JSON: records with their paths, each of them valid JSON.
+        text: The segments, with ``…`` for each gap between them, followed by the number of the next line if the gap ends
+            in a later line. For JSON: records with their paths, each of them valid JSON.
         ranges: The first and the last line (from 1) of each run of lines that are shown whole.
         is_answer: Whether any part of it matches the question.
     """
@@ -99,7 +99,7 @@ def excerpt(
 ) -> Excerpt:
     """Return the parts of `text` that match `question`; if none does, those that hold the most names.
 
-    These are segments; with a ranking that finds records, they come after the records that the question means.
+    With a ranking that finds records, the records that the question means take precedence over other segments.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
@@ -123,7 +123,7 @@ def excerpt(
     of_records = _segments_of(records, found, budget, cost)
 
     def packed(question: str, ranking: Ranking) -> list[int]:
-        """Return the segments that fit the budget best, given a question and a ranking; those of records come first."""
+        """Return the segments that use the budget best, given a question and a ranking; those of records come first."""
         scores = score(found, question, ranking, known)
         most = budget
         if ranking.fills:
@@ -186,7 +186,7 @@ def _split(text: str, regions: Iterable[Span]) -> Segmentation:
 def _segments_of(
     records: Iterable[Record], found: Segmentation, budget: int, cost: Cost
 ) -> list[int]:
-    """Return the segments of the *records* that fit the budget, each with its heads, best record first."""
+    """Return the segments of those *records* that fit the budget, each record with its heads, in the given order."""
     starts = [segment.start for segment in found.segments]
     chosen = list[int]()
     for record in records:
@@ -247,20 +247,21 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
         if _NON_SPACE.search(text, end, segment.start):
             place = segment.start
         end = segment.end
-        # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
+        # A record is shown once, before the objects and lists in it. What is in no record is shown where it is.
         key = (segment.container, 0 if segment.container else place)
         shown.setdefault(key, []).append(segment)
-    records = [
-        _record(text, found.containers[container], run) for (container, _), run in shown.items()
-    ]
+    records = (
+        _rendered_record(text, found.containers[container], run)
+        for (container, _), run in shown.items()
+    )
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
 def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt:
-    """Return an excerpt of spans in the order of the text, which may overlap, with gap marks between them."""
+    """Return an excerpt of *spans* with gap marks between them; the spans are in the order of the text, and may overlap."""
     parts = list[Span]()
     for start, stop in spans:
-        # Pieces of a line with nothing between them are one part, of which the line is shown whole.
+        # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole.
         if parts and not _NON_SPACE.search(text, parts[-1][1], start):
             first, last = parts.pop()
             parts.append((first, max(last, stop)))
@@ -298,8 +299,8 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
     return gap
 
 
-def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
-    """Render the path of a record, then the members shown, as JSON; or the segments shown of one long string."""
+def _rendered_record(text: str, container: Container, run: Sequence[Segment]) -> str:
+    """Render a record: its path, and then the shown members as JSON, or the shown segments of a long string."""
     if container.kind == "text":
         shown_end = run[0].start
         shown = f"{GAP} " if shown_end else ""

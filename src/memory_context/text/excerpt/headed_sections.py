@@ -21,7 +21,7 @@ FARTHEST_HEADING = 32_000
 FARTHEST_END = 8_000
 LONGEST_SECTION = 1200
 LONG_HEADING = 160
-# In a section longer than that, how many characters before the wanted line are shown.
+# In a section longer than `LONGEST_SECTION`, how many characters before the wanted line are shown.
 BEFORE = 400
 # Kinds of headings that have a fixed order, outermost first.
 _OF_DIFFS = ("commit", "file", "hunk")
@@ -72,8 +72,8 @@ class _Heading(NamedTuple):
 def section_at(text: str, start: int) -> Section | None:
     """Return the innermost section that the line at `start` is in; None if it is in none.
 
-    If the line is a heading, that is its own section with all sections within it. Of a section of more than 1,200
-    characters, only the lines around the given one are shown; if that is a heading, those around the reported failure.
+    A heading is in the section that it begins, which then includes all sections within it. Of a section of more than
+    1,200 characters, only the lines around the given one are shown; for a heading, those around the reported failure.
     """
     headings = _headings(text, start)
     last = bisect_right(headings, start, key=attrgetter("place")) - 1
@@ -163,7 +163,7 @@ def _end_of_hunk(text: str, start: int, stop: int) -> int:
 
 
 def _shown(text: str, start: int, stop: int, place: int) -> Span:
-    """Return the span of whole lines that are shown of a section: all, or those around a place if it is long."""
+    """Return the span of the lines of a section that are shown: all, or those around a place if the section is long."""
     if stop - start > LONGEST_SECTION:
         if place - start > BEFORE:
             start = text.find("\n", place - BEFORE, place) + 1 or place

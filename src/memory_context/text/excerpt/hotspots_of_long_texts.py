@@ -1,4 +1,4 @@
-"""Choose the parts of a very long text to read closely: its ends, those with words of the question, and errors.
+"""Choose the parts of a very long text to read closely: its ends, and those with words of the question or with errors.
 
 The text is searched in blocks of 2,000 characters; the best blocks become *hotspots*, widened to whole lines.
 """

@@ -31,7 +31,7 @@ def short_objects(text: str, start: int, end: int) -> list[Span]:
     closed, _ = containers_in(text, first.start(), end)
     for begin, stop in closed:
         if text[stop - 1] == "}" and stop - begin <= LONGEST_RECORD:
-            # Those in it were found before it.
+            # The objects in this one were found before it.
             while found and found[-1][0] > begin:
                 found.pop()
             found.append((begin, stop))
@@ -39,8 +39,9 @@ def short_objects(text: str, start: int, end: int) -> list[Span]:
 
 
 def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int]]:
-    """Return the objects and lists in ``text[begin:end]``, inner ones first; and where those begin that do not end there."""
-    closed, opened = list[Span](), list[int]()
+    """Return the objects and lists in ``text[begin:end]``, inner ones first, and the starts of those left open."""
+    closed = list[Span]()
+    opened = list[int]()
     for token in STRING_OR_BRACKET.finditer(text, begin, end):
         mark = token.group()
         if mark in ("{", "["):

@@ -50,12 +50,15 @@ def fill(
 
 
 def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:
-    """Return the density of each segment: its own relevance plus that of the others, which decays with distance."""
+    """Return the density of each segment: its own relevance plus that of the others, which decays with distance.
+
+    There must be at least one segment.
+    """
     density = [OWN * held for held in relevance]
     indexes = range(len(relevance))
     for order in (indexes, indexes[::-1]):
         near = 0.0
-        previous = order[0] if order else 0
+        previous = order[0]
         for index in order:
             here = found.segments[index].start
             before = found.segments[previous].start

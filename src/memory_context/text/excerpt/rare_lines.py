@@ -17,7 +17,7 @@ LISTED = 3
 LEAST_LISTED = 0.6
 # If more than this share of the lines have a form of their own, they are not exceptions.
 MOST_RARE = 0.25
-# So many words at the beginning of a line say what it is a line of.
+# So many words at the beginning of a line show what kind of line it is.
 BEGINNING = 2
 # No more than this share of the words of a sum are numbers or names.
 MOST_NUMBERS = 0.6
@@ -28,8 +28,8 @@ class _WordedLine(NamedTuple):
     """A line with a word in it.
 
     Attributes:
-        depth: How far its first word stands from its beginning.
-        place: Where its first word is.
+        depth: How far its first word is from its beginning.
+        place: The offset of its first word.
         form: Its words, with ``0`` for each word that holds anything but letters.
         words: Its words.
     """
@@ -49,10 +49,10 @@ _WordedLines: TypeAlias = list[_WordedLine]
 
 
 def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
-    """Return where the first words are of the lines that say most about a text as a whole, the most telling ones first.
+    """Return the offsets of the first words of the lines that say most about a text as a whole, the most telling first.
 
-    These are sums, headings, and rare lines, first those that begin like no other. Of each kind, the first and the last
-    ones come first.
+    These are sums, headings, rare lines that begin like no other, and then the other rare lines. Of each kind, the first
+    and the last ones come first.
 
     Args:
         text: The whole text.
@@ -67,7 +67,7 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
 
 
 def rare_lines(text: str, most_words: int) -> list[int]:
-    """Return where the first words are of the lines that begin like no other, if the text consists mostly of lists.
+    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists.
 
     Args:
         text: The whole text.
@@ -111,7 +111,7 @@ def _sums(alone: _WordedLines) -> _WordedLines:
 
 
 def _headings(text: str, lines: _WordedLines) -> _WordedLines:
-    """Return the lines of plain words that stand furthest out, at the beginning or below a blank line, if few lines do."""
+    """Return the lines of plain words at the top or below a blank line that are indented least, if few lines are."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
     if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
@@ -121,7 +121,7 @@ def _headings(text: str, lines: _WordedLines) -> _WordedLines:
 
 
 def _is_below_blank(text: str, start: int) -> bool:
-    """Return whether the line above the one that begins at `start` is blank, or there is none."""
+    """Return whether the line above the one that begins at `start` is blank, or there is no line above it."""
     above = line_start(text, max(0, start - 1))
     return not text[above:start].strip()
 

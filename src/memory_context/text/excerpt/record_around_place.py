@@ -32,41 +32,41 @@ from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 
-# A stored conversation has one message per line, as JSON. Each line begins like this, of compacted messages and of a chat;
-# messages that another program has written, such as OpenAI's, go on with "content".
+# A stored conversation has one message per line, as JSON. The lines of compacted messages and of stored chats begin like
+# this. Those of messages that another program wrote, such as OpenAI's, have "content" as their second key.
 SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
 # How the line of a person's message begins, in compacted messages and in a stored chat.
 ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
-# How a message begins that this library itself has added.
+# How a message that this library itself added begins.
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LEAST_CELLS = 3
-# A longer field of a record that is too long to be shown whole is left out, with those on the other side of it.
+# If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
 LONG_LINE = 600
 # How far before a place to look for the objects around it: first nearby, then further away.
 REACHES = (8_000, 64_000)
-# What follows a list that is a member of another container or the end of the text; not what follows `[section]` or `[12:40]`.
+# What follows a list that is a member of another container or ends the text, unlike `[section]` and `[12:40]` in prose.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # Between two cells: a bar, a tab, or the spaces that align columns; not an indentation.
 _BETWEEN_CELLS = re.compile(
     r"(?:(?<! ) *+)?[|\u2502\t] *|(?<=\S)  ++(?=\S)"
 )  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
-# A last word with a question mark, perhaps quoted. In `name.?` and in an address it is no mark of a question.
+# A last word with a question mark, perhaps in quotes. The mark in `name.?` or in an address asks nothing.
 _ASKS = re.compile(r"(?:\A|\s)[^\s/]*\w[)\"'\u2019\u201d\u00bb]?[?\uff1f\u061f]\Z")
-# What may stand behind the mark, such as the signs of emphasis in Markdown.
-_BEHIND_QUESTION = " \t\r*_\"')"
-# The line below a line, or below a blank one, if it is no heading.
+# What may follow the mark, such as Markdown's signs of emphasis.
+_AFTER_QUESTION = " \t\r*_\"')"
+# The line below, perhaps after one blank line, unless it is a heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
-# How a field begins, in YAML or in JSON with a line for each member.
+# How a field begins, in YAML or in JSON with each member on its own line.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
-# A key of YAML, behind comments.
+# A key of YAML, perhaps below comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
 
@@ -79,8 +79,8 @@ class Record:
         stop: The offset at which it ends.
         heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
             around it.
-        comes_again: Whether a record of the same form comes before or after it, as in a list.
-        rest: The spans behind it that belong to it, if it is too long to be shown whole.
+        comes_again: Whether a record of the same form precedes or follows it, as in a list.
+        rest: The spans after it that belong to it, if it is too long to be shown whole.
     """
 
     start: int
@@ -136,14 +136,12 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
 
 def _with_answer(text: str, record: Record) -> Record:
-    """Return a record that ends as a question together with the line below it, unless that asks, too."""
-    asked = text[record.start : record.stop].rstrip(_BEHIND_QUESTION)
+    """Return the record with the line below it, if it ends with a question and that line does not; otherwise unchanged."""
+    asked = text[record.start : record.stop].rstrip(_AFTER_QUESTION)
     answer = _LINE_BELOW.match(text, record.stop)
-    if (
-        answer is None
-        or not _ASKS.search(asked)
-        or _ASKS.search(answer[0].rstrip(_BEHIND_QUESTION))
-    ):
+    if answer is None or not _ASKS.search(asked):
+        return record
+    if _ASKS.search(answer[0].rstrip(_AFTER_QUESTION)):
         return record
     stop = min(answer.end(), record.start + LONGEST_RECORD)
     return replace(record, stop=max(stop, record.stop))
@@ -152,7 +150,10 @@ def _with_answer(text: str, record: Record) -> Record:
 def _object_or_row_at(
     text: str, begin: int, end: int, place: int, part: Span | None
 ) -> Record | None:
-    """Return the object around a place, or the row that its line is; of a long line without objects the *part* near it."""
+    """Return the object around a place, or else its line as a table row; None if it is neither.
+
+    For a long line, *part* is the part of it near the place, which is returned if there is no object.
+    """
     beginning = text[begin : begin + 40].lstrip()
     may_be_in_object = beginning.startswith(("{", "[", '"', "}", "]"))
     if (part or may_be_in_object) and (record := _object_at(text, place)):
@@ -163,20 +164,19 @@ def _object_or_row_at(
 
 
 def _document_at(text: str, begin: int, end: int) -> Record | None:
-    """Return the document of YAML, between lines of three hyphens, that a line is in; None if it is too long, or is none.
+    """Return the YAML document around a line, between lines of three hyphens; None if there is none or it is too long.
 
-    Its first line, and the line itself, begin with a key.
+    Both its first line and the given one must begin with a key.
     """
     farthest = max(0, begin - LONGEST_RECORD)
     above = text.rfind(DOCUMENT_ENDS, farthest, begin)
-    below = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
-    if above < 0 and below < 0:
+    stop = text.find(DOCUMENT_ENDS, end, end + LONGEST_RECORD)
+    if above < 0 and stop < 0:
         return None
     start = 0
     if above >= 0:
         start = above + len(DOCUMENT_ENDS)
-    stop = below
-    if below < 0:
+    if stop < 0:
         stop = len(text.rstrip())
     is_yaml = _KEY.match(text, start) and _KEY.match(text, begin)
     if is_yaml and stop - start <= LONGEST_RECORD:
@@ -196,16 +196,18 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
-    """Return the line as a row of columns; None if neither the line below nor the one above has as many cells."""
+    """Return the line as a row of columns; None unless it has three cells or more, and a line next to it has as many."""
     cells = _count_cells(text, start, stop)
-    # Either of the two is enough: below the last row may be a footer, above the first one a rule.
+    # One of the two is enough: the last row may have a footer below it, and the first one a rule above it.
     adjacent = (_count_cells(text, *line) for line in _adjacent_lines(text, start, stop))
     if cells < LEAST_CELLS or cells not in adjacent:
         return None
-    # Where names are not certain, the first line with as many cells may be one of names, unless it has digits.
+    # It is not certain which line has the names. The first one with as many cells may, unless it has digits.
     first_lines = islice(line_spans(text, 0, start - 1), HEADER_LINES)
-    alike = (line for line in first_lines if _count_cells(text, *line) == cells)
-    heads = [line for line in islice(alike, 1) if not any(map(str.isdigit, text[slice(*line)]))]
+    first = next((line for line in first_lines if _count_cells(text, *line) == cells), None)
+    heads = list[Span]()
+    if first and not any(map(str.isdigit, text[slice(*first)])):
+        heads.append(first)
     return Record(start, stop, heads, comes_again=True)
 
 
@@ -238,7 +240,8 @@ def turn_at(text: str, start: int, stop: int) -> Record:
 def _object_at(text: str, start: int) -> Record | None:
     """Return the largest object around a place that is not too long, with the beginnings of the objects around it.
 
-    A list is returned only if no object within it holds the place.
+    A list is returned only if no object within it holds the place. If all of them are too long, the innermost is abridged.
+    None if the place is in no object or list.
     """
     opened = list[int]()
     for reach in REACHES:
@@ -264,10 +267,10 @@ def _object_at(text: str, start: int) -> Record | None:
 
 
 def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | None:
-    """Return the object around a place that is too long to be shown whole: of its long members come only the beginnings.
+    """Return an object that is too long to be shown whole, with only the beginnings of its long members.
 
-    So of a file with its content there are also the name, the owner and the size. The members nearest to the place come
-    first. None if no member is long: of a mapping with many members, few are wanted.
+    So a file's name, owner and size are shown beside its content. If there is no room for all members, those nearest to
+    the place are shown. None if no member is long: few of the many members of a mapping are wanted.
 
     Args:
         text: The text.
@@ -278,7 +281,7 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     limit = place + REACHES[0]
     members = [(start, stop) for _, start, _, stop in members_of(text, begin, limit)]
     if members and members[-1][1] == limit and _is_short(members[-1]):
-        members.pop()  # it goes on behind the limit, and a number that is cut off looks like another
+        members.pop()  # it continues beyond the limit, and a number that is cut off looks like another one
     own = bisect_right(members, (place, limit)) - 1
     is_in_member = own >= 0 and place < members[own][1]
     if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
@@ -288,8 +291,9 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     spans = list[Span]()
     for index in shown:
         start, stop = parts[index]
-        # A member that is shown from its beginning on follows one that is shown to its end.
-        if spans and spans[-1][1] == members[index - 1][1] and start == members[index][0]:
+        # Two members are one span if the first is shown to its end, and the next from its beginning.
+        begins = start == members[index][0]
+        if begins and spans and spans[-1][1] == members[index - 1][1]:
             start, _ = spans.pop()
         spans.append((start, stop))
     heads = _heads_of_objects(text, opened[:-1], begin)
@@ -300,7 +304,7 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
 
 
 def _nearest(parts: Sequence[Span], own: int) -> list[int]:
-    """Return the indexes of the parts nearest to one of them, with it, in order: as many as have room in a record."""
+    """Return the indexes, in order, of the part *own* and the parts nearest to it, as many as a record has room for."""
     shown = {own}
     left = LONG_RECORD
     for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
@@ -316,7 +320,7 @@ def _is_short(member: Span) -> bool:
 
 
 def _part_of_member(member: Span, place: int) -> Span:
-    """Return the part of a member that is shown: all of a short one, what is near the place, or else the beginning."""
+    """Return the part of a member to show: all of a short one; of a long one what is near the place, or its beginning."""
     start, stop = member
     if _is_short(member):
         return member
@@ -326,7 +330,7 @@ def _part_of_member(member: Span, place: int) -> Span:
 
 
 def _heads_of_objects(text: str, opened: Sequence[int], record: int) -> list[Span]:
-    """Return the beginnings of the open objects around a record, and the keys under which one is in the other."""
+    """Return the beginnings of the open objects around a record, and the keys under which they are nested."""
     heads = list[Span]()
     for place, inner in pairwise([*opened, record]):
         if text[place] == "{":
@@ -352,11 +356,11 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
 
 
 def _end_of_head(text: str, begin: int, inner: int) -> int:
-    """Return the end of an object's beginning: what stands before the first container in it, of 160 characters at most."""
+    """Return where the beginning of an object ends: before the first container in it, after 160 characters at most."""
     stop = min(inner, begin + LONG_HEAD)
     for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
         if token.group() in ("{", "["):
-            # Without its key, which would seem to be that of the record.
+            # The key of that container is left out, too: it would seem to be the record's.
             return max(begin + 1, text.rfind(",", begin, token.start()))
     return stop
 
@@ -382,7 +386,7 @@ def _block_at(text: str, first: int, last: int) -> Record:
 
 
 def _end_of_headed(text: str, start: int, stop: int) -> int:
-    """Return the end of a paragraph; if it is a single short line, a heading, the end of the longer one below it."""
+    """Return where a paragraph ends; for a heading (a single short line), where the longer paragraph below it ends."""
     if stop - start > LONG_HEAD or "\n" in text[start:stop]:
         return stop
     begin = stop + 2
@@ -398,18 +402,20 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
 def _item_at(text: str, start: int, stop: int) -> Record:
     """Return a line with what is indented below it.
 
-    A line with nothing indented below, and unlike the lines next to it, comes with its parent and all below the parent.
+    A line with nothing indented below it, and unlike the lines next to it, is returned with its parent and all that is
+    below the parent.
     """
     depth = depth_of(text, start)
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
-        nearest = parents[-1][0] if parents else 0
-        if parents and start - nearest <= LONGEST_RECORD:
-            begin = nearest
-            depth = depth_of(text, begin)
-        elif parents and _FIELD.match(text, start):
-            return Record(*_short_fields_around(text, start, stop), parents)
+        if parents:
+            nearest, _ = parents[-1]
+            if start - nearest <= LONGEST_RECORD:
+                begin = nearest
+                depth = depth_of(text, begin)
+            elif _FIELD.match(text, start):
+                return Record(*_short_fields_around(text, start, stop), parents)
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
@@ -424,7 +430,7 @@ def _item_at(text: str, start: int, stop: int) -> Record:
 def _short_fields_around(text: str, start: int, stop: int) -> Span:
     """Return the span of the field in the line ``text[start:stop]`` and of the short ones beside it, up to a long one.
 
-    It is for records as in `_abridged_object`, too: if no long field is next to these, the line is returned alone.
+    Like `_abridged_object`, it is for records with long fields: if none is beside these, the line is returned alone.
     """
     depth = depth_of(text, start)
     begin = start
@@ -453,7 +459,7 @@ def _short_fields_around(text: str, start: int, stop: int) -> Span:
 
 
 def _is_field(text: str, start: int, depth: int) -> bool:
-    """Return whether a field begins in a line, and is indented just so far."""
+    """Return whether the line at `start` begins a field, and is indented exactly as far as *depth*."""
     return depth_of(text, start) == depth and _FIELD.match(text, start) is not None
 
 

@@ -37,15 +37,15 @@ MOST_HEADS = 6
 COMMON = 6
 # In the form of a line that names the indented block below it, this stands for the name. No line holds a line break.
 OPENS = "\n"
-# The form of a line that begins with a time, whichever that is. Such a line of a log begins an entry: the lines below it
-# that have no time, such as a stack trace, belong to it, and an exception that comes again in each of them opens nothing.
+# The form of every line that begins with a time. Such a line begins an entry of a log. Lines below it without a time, such
+# as a stack trace, belong to the entry, and an exception that recurs in such lines does not open a record.
 STAMPED = "00:00"
 _STAMP = re.compile(
     r"\W?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d(?::\d\d)?\b"
     r"|(?:[\w.]{1,12} +){1,3}?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d:\d\d\b"
 )
 # Indentation, then marks or a number, then a key if a mark follows it: `login: `, `<login>`, `| login |`, `## `, `1. `.
-# A key of several words, such as `Invoice date: `, has a number behind it: people speak behind `Project Manager: `.
+# After a key of several words, such as `Invoice date: `, there must be a number: after `Project Manager: ` people speak.
 _FORM = re.compile(
     r"""
     (?P<depth> \s* )
@@ -105,19 +105,20 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
             continue  # the line is one of several names in this record: its own block is wanted, not all of them
         first, end = _without_rule(text, lines, bounds)
         opener = lines[first]
-        start = opener.start
-        stop = lines[end - 1].stop
-        if place >= end or stop - start > longest:
+        block_start = opener.start
+        block_stop = lines[end - 1].stop
+        if place >= end or block_stop - block_start > longest:
             continue
         outer = openers[:rank]
         if opener.form.endswith(OPENS):
             outer = []
-        return (start, stop), heads_above(text, start, opener.depth, outer, words)
+        heads = heads_above(text, block_start, opener.depth, outer, words)
+        return (block_start, block_stop), heads
     return None
 
 
 def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
-    """Return the forms that recur, in the order in which they occur, but those below gaps and with a time come first.
+    """Return the forms that recur, in the order in which they occur, but those of lines below gaps and of times first.
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
@@ -146,8 +147,8 @@ def _is_below_gap(text: str, start: int) -> bool:
 def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
     """Return the words that are forms, such as ``From`` in mails, and the lines of a text's beginning.
 
-    These are the words that many lines without marks or key begin with. Cached, because it is needed again for each
-    place in the same text.
+    The words are those that many lines without marks or key begin with. Cached, because the same is needed for each
+    place in a text.
     """
     plain = Counter[str]()
     for line in _lines(text, 0, len(text), frozenset()):
@@ -226,8 +227,8 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
 def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
     """Return whether the record before or after this one has mostly the same forms; never for a single line.
 
-    A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour need not be alike, and
-    neither need that of an entry in a log with a stack trace.
+    A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour may differ. So may the
+    neighbour of a log's entry with a stack trace.
     """
     first, end = bounds
     if end - first == 1:
@@ -303,7 +304,7 @@ def heads_above(
 
     Args:
         text: The text.
-        start: Where the line begins whose heads are wanted.
+        start: Where the line whose heads are wanted begins.
         depth: How far it is indented.
         openers: The forms of lines that open longer records, outermost first.
         words: The first words that count as forms.

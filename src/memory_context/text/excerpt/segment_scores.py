@@ -1,4 +1,4 @@
-"""Score the segments of a text, each by itself: by the names in it, the words of the question, and where it stands.
+"""Score the segments of a text, each by itself: by the names in it, the words of the question, and its position.
 
 A *name* is an identifier, path, id, time or number (`words_and_names.NAME`). The *relevance* of a segment is the share
 of the question that it holds, 0 to 1.
@@ -23,9 +23,9 @@ from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
 SMALL = 1e-9
-# What is worth something is counted in names: a name that has not been shown yet is worth 1. That of the first and the
-# last line that report an error; the next lines from both ends are worth a half, a third, and so on. Wherever they stand,
-# they keep at least the share `Ranking.end`.
+# Worth is counted in names: one that has not been shown yet is worth 1. This is what the first and the last line that
+# report an error are worth; the next lines from both ends are worth a half, a third, and so on. Wherever they are, they
+# keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
@@ -34,7 +34,7 @@ OUTERMOST = 4.0
 NUMBER = 0.25
 KEY = 0.05
 FIELD = 2.0
-# How much a name gains, in times its worth, if it stands in four segments or more; half of it in two.
+# How many times its worth a name gains if it is in four segments or more; half as many if it is in two.
 REPEATED = 2.0
 # Only a segment of at least this many characters can be a blob, such as base64.
 LEAST_BLOB = 60
@@ -56,13 +56,13 @@ class Ranking:
         counts_names: Whether names, errors and rare lines make a segment worth showing.
         rare: The worth, in names, of the two lines that say most about the text as a whole (`telling_lines`), such as a
             sum, a heading, and exceptions in a list; the next ones are worth less, as with errors. They keep all of it,
-            wherever they stand.
+            wherever they are.
         plain: The worth of a segment without names.
         near: The distance from the beginning, in characters, at which a segment's worth has fallen to a third (1/e).
         far: The share of its worth that a segment keeps at any distance.
-        end: The share of its worth that a segment has at the very end of the text, where results stand.
+        end: The share of its worth that a segment keeps at the very end of the text, where results are.
         near_end: The distance from the end, in characters, at which that share has fallen to a third.
-        asked: What a segment that holds all of the question is worth in addition, even without names.
+        asked: What a segment that holds all of the question gains in worth, even without names.
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         opening: If less than this part of the budget is shown, the text's beginning is shown up to there.
@@ -147,7 +147,7 @@ def score(
                 names[index].append(name)
                 worth[name] = most / (1 + rank // 2)
                 near[index] = max(near[index], least)
-    # What stands before the first segment has the index -1, which is none of the segments.
+    # What is before the first segment has the index -1, which no segment has.
     words_in = defaultdict[int, set[str]](set)
     for word in words:
         for index in held_by[word]:
@@ -159,7 +159,7 @@ def score(
 def _segments_with(
     found: Segmentation, starts: Sequence[int], wanted: AbstractSet[str]
 ) -> defaultdict[str, set[int]]:
-    """Return, for each word, the segments that it occurs in; -1 for what stands before the first one."""
+    """Return, for each word, the segments that it occurs in; -1 if it occurs before the first one."""
     held_by = defaultdict[str, set[int]](set)
     for start, end in found.regions:
         for word, places in occurrences(found.text[start:end], wanted):
@@ -168,7 +168,10 @@ def _segments_with(
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
-    """Return the first and the last segment; of a text that is read as a whole only those with quantities, as sums have."""
+    """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have.
+
+    JSON that is read as a whole has none.
+    """
     indexes = range(len(found.segments))
     ends = [*indexes[:1], *indexes[-1:]]
     if len(found.regions) > 1:
@@ -179,7 +182,7 @@ def _telling_ends(found: Segmentation) -> list[int]:
 
 
 def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:
-    """Return the share of its worth that each segment keeps where it stands."""
+    """Return the share of its worth that each segment keeps because of its position."""
     kept = list[float]()
     for segment in found.segments:
         to_end = len(found.text) - segment.end
@@ -194,7 +197,7 @@ def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[in
     indexes = dict[int, None]()
     for place in places:
         index = bisect_right(starts, place) - 1
-        # Not what stands between segments: an object's opening line, or the name of a member that is split.
+        # A place between segments counts for none: an object's opening line, or the name of a member that is split.
         if index >= 0 and place < found.segments[index].end:
             indexes[index] = None
     return list(indexes)

@@ -67,8 +67,8 @@ _DEFINITION = re.compile(
 )
 # How a line ends that opens a block, in YAML, in configurations and in most languages.
 _OPENINGS = ("{", ":")
-# What a diff says of one file begins so.
-_OF_A_FILE = "diff --git "
+# How the part of a diff about one file begins, and a commit in a log.
+_FILE_OR_COMMIT = re.compile(r"diff --git |commit [0-9a-f]{7,40}$", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
@@ -76,8 +76,8 @@ _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
     re.DOTALL,
 )
-# What nearly every result of an MCP tool says beside its texts, where such a result has it, and the path of such a text,
-# the values in which have paths of their own (`json_documents`).
+# Members that nearly every result of an MCP tool has beside its texts, and which are not shown; the paths of the objects
+# with such members, and of the texts, in which paths begin anew (`json_documents`).
 _FRAME = re.compile(
     r"""["']?(?:_?meta|annotations|type|isError)["']?\s*[:=]\s*(?:null|None|["']text["']|[fF]alse)"""
 )
@@ -113,8 +113,8 @@ class Container(NamedTuple):
 
     Attributes:
         kind: ``object`` or ``array``, whose segments are its members; ``text`` for the text and for a long string.
-        path: Its JSONPath, which begins with ``…`` instead of ``$`` if nobody knows where it stands; empty for the text
-            itself.
+        path: Its JSONPath, which begins with ``…`` instead of ``$`` if what is around it is not known; empty for the
+            text itself.
         size: How many members an object or array has.
     """
 
@@ -128,7 +128,7 @@ class Segmentation:
     """A text, the regions of it that were split, their segments in order, and the containers of these segments.
 
     Attributes:
-        strings: Of the long strings of JSON or of a repr, where each begins, and its text without escapes, in place.
+        strings: Where each long string of JSON or of a repr begins, and its text without escapes (`unescaped_in_place`).
     """
 
     text: str
@@ -138,12 +138,12 @@ class Segmentation:
     strings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     def shown(self, index: int) -> str:
-        """Return a segment as it stands in the text."""
+        """Return the text of a segment."""
         segment = self.segments[index]
         return self.text[segment.start : segment.end]
 
     def unescaped(self) -> str:
-        """Return the text with its long strings as they read, every character where it stands in the text."""
+        """Return the text without the escapes in its long strings; every other character keeps its offset."""
         parts = list[str]()
         end = 0
         for start, plain in self.strings:
@@ -155,29 +155,29 @@ class Segmentation:
 def split(text: str, root: str = "$") -> Segmentation:
     """Split `text`, in time linear in its length; JSON and a Python repr are split along their members.
 
-    Their paths begin with *root*, or with ``…`` if the text is not all of the value, so that no path could be followed.
+    Their paths begin with *root*, or with ``…`` if the text is only a part of the value: such a path cannot be followed.
     """
     found = Segmentation(text, [(0, len(text))])
     if value := find_value(text):
         start, is_complete = value
-        _split_container(found, start, root if is_complete else GAP, 0)
+        _split_container(found, start, root if is_complete else GAP)
         return found
     if below := start_of_value(text):
-        _split_text(found, 0, below - 1, 0)
-        _split_container(found, _skip_space(text, below), root, 0)
+        _split_text(found, 0, below - 1)
+        _split_container(found, _skip_space(text, below), root)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
-        _split_container(found, start, f"{root}[{index}]", 0)
+        _split_container(found, start, f"{root}[{index}]")
     if not records:
-        _split_text(found, 0, len(text), 0)
+        _split_text(found, 0, len(text))
     return found
 
 
 def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """Split some regions of `text` without reading the rest; the first region must be its beginning.
 
-    Of a text that begins as JSON or a repr, each object that is not too long becomes a container. Its path is not known.
+    If the text begins as JSON or a repr, each object that is not too long becomes a container. Its path is not known.
     """
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
@@ -192,7 +192,7 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     found = Segmentation(text, regions)
     header = 0 if end_of_names(text, *regions[0]) else None
     for start, end in regions:
-        _split_text(found, start, end, 0, header if start else None)
+        _split_text(found, start, end, header if start else None)
     return found
 
 
@@ -200,15 +200,15 @@ def _split_objects(found: Segmentation, start: int, end: int) -> None:
     """Split a region into its objects, each along its members, and the text between them."""
     for begin, stop in short_objects(found.text, start, end):
         if _WORD.search(found.text, start, begin):
-            _split_text(found, start, begin, 0)
-        _split_container(found, begin, GAP, 0, stop)
+            _split_text(found, start, begin)
+        _split_container(found, begin, GAP, stop)
         start = stop
     if _WORD.search(found.text, start, end):
-        _split_text(found, start, end, 0)
+        _split_text(found, start, end)
 
 
 def _starts_of_json_lines(text: str) -> list[int]:
-    """Return where the lines begin if there are several and each is an object, not counting blank ones; else ``[]``."""
+    """Return where the lines that are not blank begin, if there are several and each is an object; otherwise ``[]``."""
     starts = list[int]()
     for start, end in line_spans(text, 0, len(text)):
         if start == end:
@@ -221,22 +221,21 @@ def _starts_of_json_lines(text: str) -> list[int]:
 
 
 def _split_container(
-    found: Segmentation, start: int, path: str, depth: int, stop: int = sys.maxsize
+    found: Segmentation, start: int, path: str, stop: int = sys.maxsize, depth: int = 0
 ) -> None:
     """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
     text = found.text
     number = len(found.containers)
-    found.containers.append(Container())  # replaced below, when its size is known
-    size = 0
+    found.containers.append(Container())  # replaced below, when its kind is known
     is_object = text[start] == "{"
     members = list(members_of(text, start, stop))
     is_framed = bool(_FRAMED.fullmatch(path)) and any(step in _TEXTS for step, *_ in members)
-    for step, begin, value, end in members:
-        size += 1
-        is_object = is_object or not step.endswith(f"[{size - 1}]")
+    for index, (step, begin, value, end) in enumerate(members):
+        # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
+        is_object = is_object or not step.endswith(f"[{index}]")
         length = end - value
         # The quotes are left out, so that the segments are slices of the string's text.
-        # A text that is cut off behind a key has no value there.
+        # A text that is cut off after a key has no value there.
         if length > LONG_STRING and text[value] in "\"'":
             is_closed = text[end - 1] == text[value]
             _split_string(found, value + 1, end - is_closed, path + step)
@@ -245,14 +244,15 @@ def _split_container(
             and depth < DEEPEST
             and begins_value(text[value : value + LONG_VALUE])
         ):
-            _split_container(found, value, path + step, depth + 1, end)
+            _split_container(found, value, path + step, end, depth + 1)
         elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
             _add_member(found, begin, end, number)
-    found.containers[number] = Container("object" if is_object else "array", path, size)
+    kind = "object" if is_object else "array"
+    found.containers[number] = Container(kind, path, len(members))
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
-    """Split what a long string says, as a text of its own; its segments are shown with their escapes."""
+    """Split the text of a long string by itself, without its escapes; the segments include the escapes."""
     raw = found.text[start:end]
     plain = unescaped_in_place(raw)
     inner = split(plain, "$" if _FRAMED_TEXT.fullmatch(path) else GAP)
@@ -261,21 +261,19 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
     for one in inner.segments:
         shown = plain[one.start : one.end]
         begin = one.end - len(shown.lstrip(" "))
-        found.segments.append(
-            Segment(
-                start + start_of_escape(raw, begin),
-                start + max(begin, one.start + len(shown.rstrip(" "))),
-                first_container + one.container,
-                None if one.parent is None else first_segment + one.parent,
-                one.members,
-            )
-        )
+        stop = max(begin, one.start + len(shown.rstrip(" ")))
+        begin = start_of_escape(raw, begin)
+        container = first_container + one.container
+        parent = one.parent
+        if parent is not None:
+            parent += first_segment
+        found.segments.append(Segment(start + begin, start + stop, container, parent, one.members))
     found.containers += [inner.containers[0]._replace(path=path), *inner.containers[1:]]
     found.strings.append((start, inner.unescaped()))
 
 
 def _add_member(found: Segmentation, begin: int, end: int, container: int) -> None:
-    """Add a segment, or lengthen the last one if that is short, and the member before in the same container."""
+    """Add a member as a segment, or to the last segment if that is short and holds the member before this one."""
     members = 1
     segments = found.segments
     if segments:
@@ -325,10 +323,10 @@ def _step(key: str) -> str:
     Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
 
     Args:
-        key: The key as it stands before its value, with its quotes and the sign after it.
+        key: The key as it is written before its value, with its quotes and the sign after it.
     """
     key = key.rstrip(" \t\r\n:=")
-    # What was an escape before a closing quote is a space.
+    # An escape before a closing quote has become a space (`unescaped_in_place`).
     name = key.strip("'\" ")
     has_escapes = "\\" in key
     if has_escapes and key.startswith('"'):
@@ -343,10 +341,8 @@ def _skip_space(text: str, place: int) -> int:
     return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
 
 
-def _split_text(
-    found: Segmentation, start: int, end: int, container: int, header: int | None = None
-) -> None:
-    """Split a region into lines: short ones stay together with the next, long ones are broken as a reader would.
+def _split_text(found: Segmentation, start: int, end: int, header: int | None = None) -> None:
+    """Split a region into lines: short ones are joined with the next, long ones are broken where a reader would pause.
 
     If it belongs to a table that begins before it, *header* is the segment of the table's header.
     """
@@ -360,7 +356,7 @@ def _split_text(
             parent = header
             if header is None:
                 parent = _enter_scope(text, begin, stop, scopes, len(segments))
-            segments.append(Segment(begin, stop, container, parent))
+            segments.append(Segment(begin, stop, parent=parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
         if begin > start:
@@ -368,7 +364,7 @@ def _split_text(
         names = len(segments)
         if begin == start and header is None:
             header = names
-        segments.append(Segment(begin, names_end, container))
+        segments.append(Segment(begin, names_end))
         add_lines(names_end + 1, stop, names)
         start = stop + 1
     if start < end:
@@ -393,7 +389,7 @@ def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: in
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
-    if text.startswith(_OF_A_FILE, begin):
+    if _FILE_OR_COMMIT.match(text, begin):
         scopes[:] = [(-1, index)]
         return None
     while scopes and scopes[-1][0] >= depth + closes:
@@ -436,12 +432,12 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
-    """Return whether ``text[begin:stop]`` is added to the segment that is being built; not if it is indented less."""
+    """Return whether ``text[begin:stop]`` is added to the segment *begun*; it is not if it is indented less."""
     first, last = begun
     if stop == begin:
-        # Blank lines go with the text above them; thousands are a segment of their own, so that text can be shown.
+        # Blank lines go with the text above them; thousands of them are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
-    if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):
+    if last - first >= SHORT or stop - first > LONG_LINE or _FILE_OR_COMMIT.match(text, begin):
         return False
     if text.endswith("\n", first, last):
         return False

@@ -15,15 +15,19 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
 from memory_context.text.excerpt.segments import Segmentation
 
+# So many characters of the text are counted to estimate the cost of its segments.
 SAMPLE = 600
+# A path is estimated to cost one token per so many characters.
 PATH_CHARACTERS = 3
 GAP_CHARACTERS = 3
 GAP_TOKENS = 2
+# The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
-# How much a segment gains, in times its worth, if it holds all of the question.
+# How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
 ALIKE = 0.4
+# A segment is taken if no other is better by more than this factor.
 GOOD_ENOUGH = 1.15
 # Maps a name to its form: small letters become a, capitals A, digits 0. These three are not in the table, because
 # they stay as they are.
@@ -48,7 +52,7 @@ class SegmentPacker:
         ranking: Ranking,
         cost: Cost,
     ) -> None:
-        """Take nothing yet.
+        """Prepare to pack; take nothing yet.
 
         Args:
             found: The segments of a text.
@@ -143,7 +147,7 @@ class SegmentPacker:
         return worth
 
     def _price(self, index: int) -> float:
-        """Return what showing a segment adds to the cost: itself, its parent if not yet taken, its path, its gap marks."""
+        """Return what showing a segment adds to the cost: its own, that of a parent not yet taken, of path and gap marks."""
         price = self._costs[index] + self._gap
         is_after_shown = index - 1 in self._taken
         is_before_shown = index + 1 in self._taken
@@ -181,7 +185,7 @@ class SegmentPacker:
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
-        """Return the segments next to one that are not taken; in a JSON object that matches the question, all members."""
+        """Return the neighbours of a segment that are not taken; in a JSON object that matches the question, all members."""
         container = self._segments[index].container
         siblings = self._indexes_of[container]
         is_object = self._containers[container].kind == "object"

@@ -1,4 +1,4 @@
-"""Choose the records of the conversation's texts that a message is about, by where its terms stand.
+"""Choose the records of the conversation's texts that a message is about, by where its terms occur.
 
 Five ways are tried in turn (`RankedPlaces` ranks the places for the second to fourth):
 - the rows that a message asks for by a value, such as the largest one (`rows_by_value`);
@@ -9,11 +9,11 @@ Five ways are tried in turn (`RankedPlaces` ranks the places for the second to f
 - if nothing was found or the message refers back, the windows of lines that hold most of it
   (`windows_if_no_record_is_named`).
 
-A question with a pronoun may mean something that the answer before it named; that is looked for by itself
+A question with a pronoun may mean something that the answer before it named; that is looked for separately
 (`records_of_names`).
 
-Terms that the chosen records hold are *covered*: no further record is looked for on their account. A word is *met* if it
-stands at any place. `FoundTerms` explains the other words.
+Terms that the chosen records hold are *covered*: no further record is looked for on their account. A term is *met* if it
+is anywhere in the texts. `FoundTerms` explains the other words.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ from memory_context.text.relevance.windows_if_no_record_is_named import (
     windows_of,
 )
 
-# So many terms of a message are looked for by themselves: a pasted log is full of names, and comparing records takes time.
+# So many terms of a message are looked for one by one: a pasted log is full of names, and comparing records takes time.
 MOST_NAMES = 20
 # How many terms of the message a window must hold at least, and the least sum of their weights: for a message that does
 # not refer back, one that may, and one that surely does (`refers_back`).
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 # If a window holds as much as would do for a message that may refer back, a model may see more in the message.
 UNSURE = 1
-# Of records that are meant alike, one is shown in any case, and others up to this many characters: a few hundred tokens.
+# Of records that are meant alike, one is shown in any case, and others up to this many characters in all: a few hundred
+# tokens.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
 # How many characters of windows are shown.
@@ -56,7 +57,7 @@ WINDOWS_CHARACTERS = 3000
 def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """Return what a message is about, best first, and whether that is clear.
 
-    It is clear if the message identifies records, or if next to nothing of it stands anywhere. Otherwise a model may see
+    It is clear if the message identifies records, or if the texts hold next to nothing of it. Otherwise a model may see
     more in the message than its words say.
 
     Args:
@@ -66,15 +67,15 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     chosen = _Chosen(found)
     ranked = RankedPlaces(message, found, frozenset(range(len(found.terms))))
     chosen.take_all(rows_by_value(ranked))
-    if ranked.asks_for_fact:
-        is_prose = _choose_most(chosen, ranked), _choose_named(chosen, ranked)
-    else:
-        # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.
-        is_prose = _choose_named(chosen, ranked), _choose_most(chosen, ranked)
+    choose, choose_then = _choose_most, _choose_named
+    if not ranked.asks_for_fact:
+        # "Why does test_7 fail?" is answered around the name, and not by the one line that repeats most of it.
+        choose, choose_then = choose_then, choose
+    others_may_say_more = choose(chosen, ranked)
+    others_may_say_more |= choose_then(chosen, ranked)
     for clause in ranked.clauses():
         if not clause.is_met_by(chosen.covered):
             chosen.take_all(clause.places_with_most())
-    others_may_say_more = any(is_prose)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
@@ -94,12 +95,12 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
 
 
 def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansion]:
-    """Return the records of what the answer before a message has named, if the message asks about that: "her number?".
+    """Return the records of what the answer before a message named, if the message asks about that: "her number?".
 
     Args:
         message: The message.
         found: The places of its terms and of the names.
-        own: How many terms are the message's own; the names come behind these.
+        own: How many of the terms are the message's own; the names follow these.
     """
     chosen = _Chosen(found)
     chosen.take_all(RankedPlaces(message, found, frozenset(range(own))).places_of_names())
@@ -120,7 +121,7 @@ def _choose_most(chosen: _Chosen, ranked: RankedPlaces) -> bool:
 
 
 def _choose_named(chosen: _Chosen, ranked: RankedPlaces) -> bool:
-    """Choose the records that single names, phrases or rare values identify; a term that came with others is left out.
+    """Choose the records that single names, phrases or rare values identify, unless chosen records hold these already.
 
     Returns:
         Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
@@ -142,7 +143,7 @@ def _choose_named(chosen: _Chosen, ranked: RankedPlaces) -> bool:
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
-    """Return whether the message takes something as known ("our landlord") that stands at few places."""
+    """Return whether the message takes something as known ("our landlord") that occurs at few places."""
     return any(
         0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
         for number, term in enumerate(found.terms)
@@ -177,8 +178,8 @@ class _Chosen:
     """The records chosen so far, and the terms that they cover.
 
     Attributes:
-        covered: The terms that the chosen records hold, whether these are shown or stand in the prompt already.
-        characters: How long the chosen records are together, without those that stand in the prompt already.
+        covered: The terms that the chosen records hold, whether these are shown or are in the prompt already.
+        characters: How long the chosen records are together, without those that are in the prompt already.
     """
 
     def __init__(self, found: FoundTerms) -> None:
@@ -197,18 +198,18 @@ class _Chosen:
         for rank, place in enumerate(places):
             record = place.record
             length = record.stop - record.start
-            is_seen = self._is_seen(place.key, record.start, record.stop)
-            if is_seen or rank == 0 or self.characters + length <= SEVERAL_CHARACTERS:
-                self.characters += 0 if is_seen else length
-                held = self._found.held_in(place.key, record.start, record.stop)
-                held |= self._found.described[place.key]
-                self.covered |= held
-                self.show(place.key, record, [place.term, *sorted(held)])
-            else:
-                self._left_out += 1
+            if not self._is_seen(place.key, record.start, record.stop):
+                if rank > 0 and self.characters + length > SEVERAL_CHARACTERS:
+                    self._left_out += 1
+                    continue
+                self.characters += length
+            held = self._found.held_in(place.key, record.start, record.stop)
+            held |= self._found.described[place.key]
+            self.covered |= held
+            self.show(place.key, record, [place.term, *sorted(held)])
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
-        """Add a passage with the terms that it holds, unless it stands in the prompt or lies in one that was added."""
+        """Add a passage with the terms that it holds, unless it is in the prompt or within one that was added."""
         if not self._is_seen(key, record.start, record.stop):
             self._meant.add(key, record, held)
 

@@ -1,4 +1,4 @@
-"""Tell whether a number in a text is the one that a message calls "order 22", where "order" does not stand before it.
+"""Tell whether a number in a text is the one that a message calls "order 22", if "order" is not right before it.
 
 The noun may be its column's header, a key, a part of an id or a path, or what the whole text lists.
 """
@@ -11,7 +11,7 @@ from memory_context.text.excerpt.record_around_place import LONG_LINE, record_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
 from memory_context.text.lines import line_end, line_start
 
-# Among this many words before a number its name may be, within this many characters.
+# A number's name may be among this many words before it, within this many characters.
 WORDS_BEFORE = 2
 CHARACTERS_BEFORE = 60
 _SEPARATOR = re.compile(r"[,\t;|]")
@@ -19,19 +19,19 @@ _GAP = re.compile(r"  +")
 
 _SIGN = re.compile(r"[/:@#\\_-]")
 _NUMBER = re.compile(r"\d+")
-# What stands before and behind a value: separators, the spaces that align columns, and the ends of a line.
+# What is before and after a value: separators, the spaces that align columns, and the ends of a line.
 _OPENS = re.compile(r"""(?:\A|[\n,\t;|>"']|[:=] ?|  )\Z""")
 _CLOSES = re.compile(r"""\Z|[\n,\t;|<"'}\]]|  | [|]""")
 
 
 def is_named(
-    text: str, start: int, stop: int, noun: str, *, by_record: bool, is_described: bool = False
+    text: str, start: int, stop: int, noun: str, *, by_record: bool, is_described: bool
 ) -> bool:
     """Return whether the number in ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
 
-    It is if a number sign stands before it, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column
-    called ``order``. With *by_record* also as the ``id`` of a record, if the record's heads say ``orders``; and in a text
-    that *is_described* as orders, as any ``id``, and where it fills its field and is the first number in its record.
+    It is if it follows a number sign, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column called
+    ``order``. With *by_record*, it also is if it is the ``id`` of a record whose heads name ``orders``; and in a text that
+    *is_described* as orders, if it is any ``id``, or if it fills a value and is the first number in its record.
 
     Args:
         text: The whole text.

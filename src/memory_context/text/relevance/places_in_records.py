@@ -1,7 +1,7 @@
 """Tell what a place is in its record: a value, the record's name, or one of several of a kind.
 
-A *place* is where a term of the message stands (`Occurrence`), a *record* what makes sense alone around it. A record is
-*listed* if it is one of several of a kind: a row, an item, a line of a log. Prose is what is not structured in any such way.
+A *place* is where a term of the message occurs (`Occurrence`); its *record* is what makes sense by itself around it. A
+record is *listed* if it is one of several of a kind: a row, an item, a line of a log. Prose has no such structure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_structured(place: Occurrence) -> bool:
 def names_its_record(place: Occurrence) -> bool:
     """Return whether a place names its record, as a function's name does: among the first words of several lines.
 
-    Behind such a name stands a sign that opens a body or ends the line; behind a word of prose stands the next word.
+    Such a name is followed by a sign that opens a body or ends the line; a word of prose is followed by the next word.
     """
     behind = place.text[place.stop : place.stop + 1]
     if not place.is_exact or behind not in NAME_CLOSES:
@@ -52,7 +52,7 @@ def names_its_record(place: Occurrence) -> bool:
 
 
 def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
-    """Return whether another term of the message stands near a place or in its heads, or the message has no other term.
+    """Return whether another term of the message is near a place or in its heads, or the message has no other term.
 
     A cell may hold any word. "Keep the answers short" has nothing to do with a person called Short, but "What is the
     name of short?" does: the table has a column "name".
@@ -65,7 +65,7 @@ def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
 
 
 def is_value(place: Occurrence) -> bool:
-    """Return whether a place fills a value, which is a field's, a cell or a string, as far as the signs around it tell."""
+    """Return whether a place fills a field's value, a cell or a string, as far as the signs around it show."""
     before = place.text[max(0, place.start - 2) : place.start]
     behind = place.text[place.stop : place.stop + 1]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
@@ -75,9 +75,9 @@ def is_value(place: Occurrence) -> bool:
 def _is_line_of_list(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list.
 
-    That is so if the place has a digit and begins its line, as a number, a date or an id does, or if the line above or
-    below has the same form: the same signs between as many words. If something with a digit, such as a time, stands
-    before the place, the neighbour need only begin in the same form.
+    A place with a digit is if it begins its line, as a number, a date or an id does. Any place is if the line above or
+    below has the same form: the same signs between as many words. If something with a digit, such as a time, precedes the
+    place in its line, the neighbour need only begin with the same form.
     """
     text = place.text
     farthest = max(0, place.start - BESIDE_CHARACTERS)
@@ -92,7 +92,7 @@ def _is_line_of_list(place: Occurrence) -> bool:
     above = text[max(0, line_start - BESIDE_CHARACTERS) : line_start].split("\n")
     line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")
     forms_beside = list(map(_form, above[-2:-1] + below[:1]))
-    # The entries of a log begin alike, with a time, and go on differently.
+    # The entries of a log begin alike, with a time, and continue differently.
     stamp = _form(before)
     if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
         return any(form.startswith(stamp) for form in forms_beside)

@@ -1,7 +1,7 @@
 """Split a message into terms (words, names, numbers and phrases of these), and tell how it asks with them.
 
-Each term is to be found whole in a text. What a message means by a term is read from the grammar around it: "the sky" is
-one thing that is taken as known, "a prime number" any of a kind.
+A text holds a term only as a whole. What a message means by a term is read from the grammar around it: "the sky" is one
+thing that is taken as known, "a prime number" is any of a kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ READ_AT_MOST = 20_000
 MOST_TERMS = 60
 SHORT_NUMBER = 4
 SMALL_WORD = 3
-# In "#304" it stands for a noun, whichever that is.
+# In "#304" it stands for any noun.
 NUMBER_SIGN = "#"
 MOST_IN_PHRASE = 6
 MOST_CLAUSES = 5
@@ -39,7 +39,7 @@ _VAGUE_WORDS = """
 another anybody anyone anything deal deals else get gets goes going got happen happens many much name need needs number
 one ones other others somebody someone something take takes thing things want wants
 """
-# Nor the words of grammar of German, French and Spanish; those of English are no terms at all.
+# Nor need it have the grammatical words of German, French and Spanish; those of English are no terms at all.
 _GRAMMAR_WORDS = """
 aber als am an auch auf aus bei bin bis da das dass dem den der des die du ein eine einem einen einer eines er es für gibt
 habe haben hat hier ich ihr im in ist ja kann kein keine man mein meine mich mir mit muss nach nicht noch nur ob oder sein
@@ -52,7 +52,7 @@ para pero por puede puedo que qué quién se si sin sobre son su sus te tengo ti
 _VAGUE = frozenset((_VAGUE_WORDS + _GRAMMAR_WORDS).split())
 # "May I?" does not mention a month.
 _MODALS = frozenset(("may", "might", "must", "shall"))
-# A message with a verb of reporting is about something that was said before; one in the past tense mostly is.
+# A message with a verb of reporting is about something that was said before; one in the past tense usually is.
 _REPORTS = re.compile(
     r"\b(?:discuss|said|mention|decide|decision|agree|summar|recap|conclu|according to|presented|presentation)",
     re.IGNORECASE,
@@ -66,15 +66,15 @@ _GERMAN = re.compile(
     re.IGNORECASE,
 )
 # Signs around a word are removed. But an underscore before a word stays, because `_name` and `name` are different names
-# in a program, unless there is one behind it, too: `_name_` is emphasis.
+# in a program, unless there is one after it, too: `_name_` is emphasis.
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
-# What names something alone is a line of this many characters at most.
+# A message that only names something is a line of this many characters at most.
 LONGEST_NAMING = 200
-# Full stops of several scripts, perhaps with closing signs behind them.
+# Full stops of several scripts, perhaps with closing signs after them.
 _ENDS_STATEMENT = re.compile(r"[.!\u2026\u3002\uff01\u0964\u06d4\u0589]\W*$")
-# Words that a statement begins with, or has as its verb. With a question word it may ask all the same.
+# Words that a statement begins with, or has as its verb. A message with a question word may ask in spite of these.
 _STATES = re.compile(
     r"(?:i|we|he|she|it|they|let|see)\b|.*\b(?:is|are|was|were|has|have|had|will|works)\b",
     re.IGNORECASE,
@@ -94,7 +94,7 @@ _ASKS_FOR_FACT = re.compile(
     r"how\s+(?!(?:about|am|are|can|come|could|did|do|does|had|has|have|is|may|might|shall|should|to|was|were|will|would)\b)\w+)\b",
     re.IGNORECASE,
 )
-# All question words and auxiliaries, behind a short word such as "and" or "until".
+# All question words and auxiliaries, perhaps after a short word such as "and" or "until".
 _ASKING_WORDS = f"""
 {_FACT_WORDS} what why how show tell give anything anyone anybody
 is are am was were do does did has have had can could may will would should
@@ -104,8 +104,9 @@ qué que cómo puedo puede hay
 """
 _LINKED = r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
 _BEGINS_TO_ASK = re.compile(rf"{_LINKED}(?:{'|'.join(_ASKING_WORDS.split())})\b", re.IGNORECASE)
-# "What date", "what did it cost", "has the bill been paid", "how do we get in": what is asked with a noun, about the past,
-# or with "what", "how" or "why" about persons is mostly a fact, and no general knowledge. German "was" asks for anything.
+# "What date", "what did it cost", "has the bill been paid", "how do we get in": a question with "what" and a noun, about
+# the past, or with "what", "how" or "why" about persons mostly asks for a fact, and not for general knowledge. The German
+# "was" may ask for anything.
 _ASKS_OF_OURS = re.compile(
     rf"{_LINKED}(?:what\s+(?!(?:an?|about|are|can|causes?|did|do|does|had|happens?|has|have|if|is|makes?|must|should|"
     r"was|were|will|would)\b)\w+|(?:(?:what|how|why)\s+)?(?:did|had|has|have|was|were)\b(?!\s+"
@@ -113,21 +114,21 @@ _ASKS_OF_OURS = re.compile(
     r"(?:what|how|why)\s+\w+\s+(?:he|her|his|my|our|she|their|they|we)\b)",
     re.IGNORECASE,
 )
-# Where a clause of a question ends: behind its mark, and before "and" with a question word, perhaps behind another word.
+# Where a clause of a question ends: after its mark, and before "and" with a question word, perhaps after another word.
 _BETWEEN_CLAUSES = re.compile(
     r"(?<=[?\uff1f;])\s++|(?<!\s),?\s++(?:and|e|et|sowie|und|y)\s++"
     rf"(?=(?:\w+\s+)?(?:{'|'.join(_ASKING_WORDS.split())})\b)",
     re.IGNORECASE,
 )
-# Question words of Japanese, which may stand anywhere in a sentence.
+# Question words of Japanese, which may be anywhere in a sentence.
 _ASKS_IN_JAPANESE = re.compile(
     "\u4f55|\u8ab0|\u3044\u3064|\u3069\u3053|\u3069\u3046|\u306a\u305c|\u3044\u304f\u3089|\u3044\u304f\u3064"
 )
-# In Chinese, Japanese and Korean, a number and its noun are written together, the noun behind: no. 58 is "58\u53f7".
+# In Chinese, Japanese and Korean, a number and its noun are written together, the number first: no. 58 is "58\u53f7".
 _COUNTED = re.compile(
     "(\\d+)([\u53f7\u865f\u756a\u6761\u689d\u7ae0\u8282\u7bc0\u9875\u9801\u6708\u65e5\u697c\u6a13\u5c42\u5c64\u5ba4\u671f\u6279\u9879\u9805\u884c\ud638\ubc88\uc870\uc7a5\uc6d4\uc77c])"
 )
-# Words that stand for what was named before; in English also "that" before a noun.
+# Words that refer to what was named before; in English also "that" before a noun.
 _POINTING_WORDS = """
 he she it they him her them his hers its their theirs there
 er ihm ihn ihr ihre ihrem ihren ihrer sein seine seinem seinen seiner dort davon
@@ -145,7 +146,7 @@ _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
 # In nearly every language, a question begins with its question word or with a preposition before it: "\u00e0 quelle heure".
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
 _IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
-# French puts the pronoun of a question behind the verb: "ferme-t-il" is the verb "ferme".
+# French puts the pronoun of a question after the verb: "ferme-t-il" is the verb "ferme".
 _INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:je|tu|ce|on|ils?|elles?|nous|vous)$")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
@@ -157,7 +158,7 @@ class AskedTerm:
 
     Attributes:
         text: The term, as the message writes it.
-        words: Its words, which must stand side by side in a text; several for a phrase.
+        words: Its words, which must be side by side in a text; several for a phrase.
         is_name: Whether it is written like a name: with a digit, a sign or a capital inside, in quotes, as a phrase of
             names, or in a script without capitals in a message whose script has them.
         is_capitalised: Whether it begins with a capital in the middle of a sentence.
@@ -218,10 +219,10 @@ def asks(message: str) -> bool:
 
 
 def names_alone(message: str) -> bool:
-    """Return whether a message names something without a sentence, as people in a hurry ask for it.
+    """Return whether a message only names something, without a sentence, as people in a hurry ask for it.
 
-    "email address of Matteo Brancati" does. A statement, an order that begins with a word of courtesy, and what tools
-    return, which is mostly longer than a line, do not.
+    "email address of Matteo Brancati" does. A statement, an order that begins with a word of courtesy, and the output of
+    a tool, which is mostly longer than a line, do not.
     """
     line = message.strip()
     if "\n" in line or not 0 < len(line) <= LONGEST_NAMING:
@@ -234,7 +235,7 @@ def names_alone(message: str) -> bool:
 def refers_back(message: str) -> int:
     """Return how surely a message is about something that was said before, from 0 to 2.
 
-    The surer, the fewer terms does it need to have in common with a text.
+    The surer, the fewer terms it needs to have in common with a text.
     """
     text = message[:READ_AT_MOST]
     if _REPORTS.search(text):
@@ -243,7 +244,7 @@ def refers_back(message: str) -> int:
 
 
 def asks_for_fact(message: str) -> bool:
-    """Return whether a question asks for a fact, or names one alone: "Who drives the van?", "cost of the booklets".
+    """Return whether a question asks for a fact, or only names one: "Who drives the van?", "cost of the booklets".
 
     Others may be about anything: "What is a prime number?", "Do plants sleep?", "How do I write a report?".
     """
@@ -253,7 +254,7 @@ def asks_for_fact(message: str) -> bool:
 
 
 def clauses(message: str) -> list[str]:
-    """Return the clauses of a question with several; nothing for one with a single clause, or with a pasted text."""
+    """Return the clauses of a question with several; ``[]`` for one with a single clause, or with a pasted text."""
     if not asks(message):
         return []
     parts = _BETWEEN_CLAUSES.split(message[:READ_AT_MOST].strip())
@@ -304,7 +305,7 @@ def asked_terms(message: str) -> list[AskedTerm]:
 
 
 def names_pointed_at(message: str, asked: Sequence[AskedTerm], answer: str) -> list[AskedTerm]:
-    """Return the names in the end of the answer before a message, if the message may mean one: "her number", "that host".
+    """Return the names at the end of the answer before a message, if it may mean one of them: "her number", "that host".
 
     Terms of the message itself, which are *asked*, are left out.
     """
@@ -334,6 +335,7 @@ def _has_case(text: str) -> bool:
 
 
 def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
+    """Yield the single words of a text that may mean something: no stop words, courtesies or single letters."""
     quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
     for match in COMPOUND.finditer(text):
         compound = match.group()
@@ -346,7 +348,9 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         begins_question = not is_japanese and _begins_question(text, match)
         is_capitalised = _is_capitalised(text, match)
         meaning_nothing = _PLEASANTRIES if is_capitalised else _PLEASANTRIES | _MODALS
-        for written in content if is_japanese else words:
+        if is_japanese:
+            words = content
+        for written in words:
             word = _INVERTED.sub("", _OUTER_SIGNS.sub("", written))
             is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
@@ -360,13 +364,18 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
 
 
 def _begins_question(text: str, match: re.Match[str]) -> bool:
-    before = text[max(0, match.start() - 20) : match.start()]
-    return _BEGINS_SENTENCE.search(before) is not None and bool(_IS_ASKED.match(text, match.end()))
+    """Return whether a word begins a sentence that ends with a question mark, perhaps after a word of two letters."""
+    begins = _BEGINS_SENTENCE.search(_before(text, match))
+    return bool(begins and _IS_ASKED.match(text, match.end()))
 
 
 def _is_capitalised(text: str, match: re.Match[str]) -> bool:
-    before = text[max(0, match.start() - 20) : match.start()]
-    return match.group()[0].isupper() and _SENTENCE_START.search(before) is None
+    """Return whether a word has a capital that is not that of a sentence's first word."""
+    return match.group()[0].isupper() and _SENTENCE_START.search(_before(text, match)) is None
+
+
+def _before(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - 20) : match.start()]
 
 
 def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
@@ -398,7 +407,7 @@ def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
 
 
 def _phrase_of(text: str, run: list[re.Match[str]]) -> Iterator[AskedTerm]:
-    """Yield the phrase of a run of words that are written as names, if it has more than one word and not too many."""
+    """Yield the phrase of a run of words that are written as names, if it has from two to six words."""
     if len(run) > 1 and not _is_capitalised(text, run[0]) and not lexemes_of(run[0].group()):
         # A stop word that begins a sentence has a capital, and is not part of the name: "Is Mara Lind in Graz?".
         run = run[1:]

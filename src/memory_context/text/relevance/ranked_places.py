@@ -1,6 +1,6 @@
 """Rank the places of a message's terms by the share of the message that their records hold, and tell which are meant.
 
-A word *tells* the more, the rarer it is. What a record *holds* stands in it or in its heads, or describes its text.
+The rarer a word is, the more it *tells*. A record *holds* what is in it or in its heads, or describes its text.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from memory_context.text.relevance.question_terms import (
 )
 from memory_context.text.relevance.term_occurrences import FoundTerms, Occurrence
 
-# Outside of lists, a term that stands in more records than this does not identify one.
+# Outside of lists, a term that is in more records than this does not identify one.
 FEW = 3
 # So many places of a term, or of all terms together, are compared by their records.
 MOST_COMPARED = 40
 # An order or a statement must have this many words to ask for a record by what they tell; the verb of an order is one.
 LEAST_ASKED = 3
 _FIRST_WORD = re.compile(r"\W*(\w+)")
-# In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
+# In more chunks than this, of 2,000 characters each, most words of a language occur by chance.
 MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
-# The same of a question about something that the answer before it named.
+# The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
 # whether the best one is meant.
 NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
-# The factors of what a word tells: if it is a name, if it stands nowhere, and if a record's text is described by it.
+# The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
 DESCRIBES = 0.5
@@ -64,7 +64,7 @@ class RankedPlaces:
     Attributes:
         message: The message.
         found: The places of its terms.
-        asked: Which of these the message asks with: not the names from the answer before it.
+        asked: Which of the terms the message asks with: not the names from the answer before it.
     """
 
     message: str
@@ -96,7 +96,7 @@ class RankedPlaces:
 
     @cached_property
     def unmet_order(self) -> AbstractSet[int]:
-        """Return the verb of an order if it stands nowhere, which it need not: "kill" in "kill the idle session"."""
+        """Return the verb of an order if no text holds it, as none need: "kill" in "kill the idle session"."""
         first = _FIRST_WORD.match(self.message)
         if self.is_question or first is None:
             return frozenset()
@@ -108,7 +108,7 @@ class RankedPlaces:
     def least_share(self) -> float:
         """Return the share of what the message tells that a record must hold.
 
-        What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there it is more.
+        A message that does not ask for a fact, such as "Do newts hibernate?", may be about anything, so it needs more.
         """
         if not self.is_question:
             return LEAST_OF_STATEMENT
@@ -120,9 +120,9 @@ class RankedPlaces:
         return asks_for_fact(self.message)
 
     def _names_what_is_meant(self, place: Occurrence) -> bool:
-        """Return whether a place gives the record the name that the message takes as known: "the function dedent"."""
+        """Return whether a place is the name of its record, and the message takes it as known: "the function dedent"."""
         term = self.found.terms[place.term]
-        # A capitalised word may be a speaker's name, which stands before each of their turns and names none of them.
+        # A capitalised word may be a speaker's name, which is before each of their turns and names none of them.
         may_name = term.is_name or not term.is_capitalised
         return may_name and names_its_record(place) and is_pointed_at(self.message, term)
 
@@ -130,8 +130,8 @@ class RankedPlaces:
         """Return the places whose records hold most of what the message tells, if that is enough; else nothing.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
-        moonpetal". But a name, a number or a kind of thing that stands nowhere ("What is a prime number?") shows that
-        the message is about something else.
+        moonpetal". But a name, a number or a kind of thing that no text holds ("What is a prime number?") shows that the
+        message is about something else.
 
         More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
@@ -154,11 +154,11 @@ class RankedPlaces:
     def places_identified(self, number: int) -> list[Occurrence]:
         """Return the best places of a term if the term identifies their records; else nothing.
 
-        A name does if it stands in few records, or if all of them are structured, as the lines of a log are; so does a
-        capitalised word with something else of the message near it. Any other word does if it stands in few records,
-        fills a value in those that are meant, and something else of the message stands near one.
+        A name does if it is in few records, or if all of them are structured, as the lines of a log are; so does a
+        capitalised word with something else of the message near it. Any other word does if it is in few records, fills a
+        value in those that are meant, and has something else of the message near it in one of them.
 
-        Hour and minute identify nothing unless the message asks: "Remind me at 09:00." is about a time to come.
+        A time without seconds identifies nothing unless the message asks: "Remind me at 09:00." is about the future.
         """
         term = self.found.terms[number]
         is_appointment = term.text.count(":") == 1 and self.may_be_appointment(term)
@@ -198,7 +198,7 @@ class RankedPlaces:
     def _best_first(self, terms: Iterable[int]) -> list[Occurrence]:
         """Return a place of some *terms* in each record that is compared, the best first.
 
-        Compared are the places with most of the message beside them; best is what holds most of what it tells.
+        The places with most of the message beside them are compared; the best are those that hold most of what it tells.
         """
         found = self.found
         by_term = (found.newest(found.of(number)) for number in terms)
@@ -215,7 +215,7 @@ class RankedPlaces:
         def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
-            # "Why does test_7 fail?" is answered where test_7 is, not by the line that says most of it again.
+            # "Why does test_7 fail?" is answered where test_7 is, not by the line that repeats most of the question.
             first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
             return first, second, near, found.texts.recency_of(place.key), -place.start
 
@@ -226,7 +226,8 @@ class RankedPlaces:
     ) -> list[Occurrence]:
         """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
-        Of rows and items, all that hold as much as the best one. The less *is_certain*, the less do others need to hold.
+        Rows and items that hold as much as the best one are all meant. Unless it *is_certain* that the best one is meant,
+        others need to hold less.
         """
         of_list = is_listed(best_first[0])
         most = self._share_held(best_first[0])
@@ -244,7 +245,7 @@ class RankedPlaces:
         return meant
 
     def may_be_own(self, term: AskedTerm) -> bool:
-        """Return whether a term that stands nowhere may be the asker's own word for something."""
+        """Return whether a term that no text holds may be the asker's own word for something."""
         is_word = term.is_plain or may_be_noun(self.message, term)
         return is_word and not asks_about_kind(self.message, term)
 
@@ -259,20 +260,20 @@ class RankedPlaces:
         return round(self._share_told(held) + DESCRIBES * self._share_told(describing), 6)
 
     def _share_told(self, terms: AbstractSet[int]) -> float:
-        """Return the share of what the message tells that some terms tell."""
+        """Return the share of what the message tells that *terms* tell."""
         told = sum(tells for number, tells in self.told.items() if number in terms)
         return told / (sum(self.told.values()) or 1.0)
 
     def is_met_by(self, terms: AbstractSet[int]) -> bool:
-        """Return whether some terms tell enough of what the message tells."""
+        """Return whether *terms* tell enough of what the message tells."""
         return self._share_told(terms) >= self.least_share
 
     @cached_property
     def told(self) -> Mapping[int, float]:
-        """Return how much each word tells, and each phrase that stands somewhere: the more, the rarer, and names more.
+        """Return how much each word tells, and each phrase that is met: rarer ones tell more, and so do names.
 
-        A word that stands nowhere may be the asker's own. It tells half as much as one that stands once, and not more
-        than the one that tells most: what a tool has answered ten times has no rare words.
+        A word that no text holds may be the asker's own. It tells half as much as one in a single chunk, but not more
+        than the most telling word that is met: if a tool returned the same text ten times, that text has no rare words.
         """
         met, terms = self.found.met, self.found.terms
         told = dict[int, float]()
@@ -288,11 +289,11 @@ class RankedPlaces:
         return told
 
     def _rarity(self, number: int) -> float:
-        """Return the weight of a term, at most that of one that stands in a single chunk."""
+        """Return the weight of a term, at most that of one in a single chunk."""
         return min(self.found.weights[number], idf(1, self.found.chunks))
 
     def _is_sought(self, number: int) -> bool:
-        """Return whether records are looked for around a term: it says enough, and does not stand there by chance."""
+        """Return whether records are looked for around a term: it says enough, and is not in a text by chance."""
         term = self.found.terms[number]
         says_little = term.is_short_number or term.is_vague
         if says_little or self.may_be_appointment(term) or asks_about_kind(self.message, term):

@@ -1,4 +1,4 @@
-"""Collect the records and turns that a message means, with the reason why: the terms that stand in them."""
+"""Collect the records and turns that a message means, with the reason why: the terms that they hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Expansion:
 
     Attributes:
         key: The key of the memory.
-        query: What is wanted of it. Without a query and lines, it is what the newest message asks.
+        query: What is wanted of it. If there is neither a query nor lines, it is what the newest message asks.
         lines: The lines to show, as ``120-180``.
         why: The reason, for people.
         records: The records or turns to show, if they are known.
@@ -47,7 +47,7 @@ class MeantRecords:
         self._held = defaultdict[str, dict[str, None]](dict)
 
     def add(self, key: str, record: Record, held: Iterable[int]) -> None:
-        """Add a record of the memory under *key* with the terms that it holds, unless it lies in one that was added."""
+        """Add a record of the memory under *key* with the terms that it holds, unless it is within one that was added."""
         records = self._records[key]
         if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
             return

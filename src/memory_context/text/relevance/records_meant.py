@@ -15,15 +15,15 @@ from memory_context.text.relevance.rows_by_value import rows_by_value
 from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
 from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
 
-# Where more records than these are meant alike, such as all that name one service, the first of them are no answer, unless
-# a value chose them: segments tell them apart, by parts of words, too.
+# If more records than these are meant alike, such as all that name one service, the first few are no answer, unless a
+# value chose them. Segments tell such records apart, by parts of words, too.
 MOST_ALIKE = 20
 # A single letter is no lexeme, so nothing is found by the key.
 _KEY = "t"
 
 
 def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Record]:
-    """Return the records of a text that *question* means, best first; of a stored conversation they are turns.
+    """Return the records of a text that *question* means, best first; in a stored conversation these are turns.
 
     Args:
         text: The whole text.

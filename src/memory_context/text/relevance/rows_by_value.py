@@ -1,7 +1,8 @@
 """Find the rows of a table that a message asks for by a value: the largest, the smallest, or those beyond a number.
 
-The *measure* is the column with that value: the one that the message names ("the lowest humidity"), that its superlative is
-about ("cheapest": a price), or the only one with numbers. Where no column has durations, those in the lines are compared.
+The *measure* is the column with that value: the one that the message names ("the lowest humidity"), the one that its
+superlative is about ("cheapest": a price), or the only one with numbers. If a duration is asked for and no column is the
+measure, the first duration in each row is compared.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from memory_context.text.rows.rows_under_columns import Row
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
-# What a text must hold of the message if it names the measure: of "Which pod uses the most memory?", rows of pods under
-# `MEMORY` hold a third.
+# The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
+# under `MEMORY` hold a third.
 LEAST_OF_NAMED = 0.33
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
-# Columns whose numbers name something.
+# Words in the names of columns whose numbers only identify something.
 _IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "port", "line", "key"))
-# The column of a log, and of a text without columns, that the text itself does not hold.
+# The column that `table_of` adds to the rows of a log, and to the lines of a text without rows.
 LINE_NUMBER = "line"
 _WORD = re.compile(r"[^\W_]+")
 # A number with a unit of time; and one or several of these, as in "5m 12s", but not the end of a date or an address.
@@ -45,7 +46,7 @@ _DURATION = re.compile(rf"(?<![\w.:-])(?:{_PART.pattern}\s?)+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # So many cells of a column are looked at, to see what it holds.
 SAMPLED = 1000
-# A row is looked for at so many places of the rarest of its longest cells, and is where so much of its cells stands.
+# A row is searched for at so many places of the rarest of its longest cells, and is where this share of its cells is.
 MOST_PLACES = 50
 MOST_COUNTED = 8
 LEAST_OF_ROW = 0.8
@@ -57,18 +58,18 @@ class _Wanted:
 
     Attributes:
         asked: The value that is asked for.
-        told: How much each word of the message tells, by its lexemes, without those that say which value is meant.
+        told: How much each word of the message tells, by the word's lexemes; without words that say which value is meant.
     """
 
     asked: AskedValue
     told: Mapping[frozenset[str], float]
 
     def held_by(self, text: str) -> set[str]:
-        """Return the lexemes of the message that a text holds."""
+        """Return those of the message's lexemes that a text holds."""
         return held_by(text, chain.from_iterable(self.told))
 
     def share(self, lexemes: Iterable[str]) -> float:
-        """Return the share of what the message tells that some *lexemes* hold."""
+        """Return the share of what the message tells that a text with these *lexemes* holds."""
         held = frozenset(lexemes)
         told = sum(tells for words, tells in self.told.items() if words <= held)
         return round(told / (sum(self.told.values()) or 1.0), 6)
@@ -83,9 +84,9 @@ class _Wanted:
         return [self._value_in(numerals.get(text, text)) for text in texts]
 
     def _value_in(self, text: str) -> float | None:
-        """Return the number in a cell; if a date is asked for, the seconds since 1970, or minus the age that it tells."""
+        """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
         if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
-            return None  # "over 2 seconds" says nothing about milliseconds without a unit
+            return None  # "over 2 seconds" says nothing about a number without a unit
         if not self.asked.is_date:
             return _seconds(text) or quantity(text)
         # A number is a date only if it may be a year.
@@ -96,9 +97,11 @@ class _Wanted:
 
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
-    """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
-    asked = asked_value(ranked.message) if ranked.is_question else None
-    wanted = _wanted(ranked, asked) if asked else None
+    """Return a place in each row that a message asks for by its value; nothing if it asks for none.
+
+    If several texts have such rows, those that hold most of the message are taken; of equal ones, those in the newest text.
+    """
+    wanted = _wanted(ranked)
     if wanted is None:
         return []
     found = ranked.found
@@ -118,8 +121,11 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     return meant
 
 
-def _wanted(ranked: RankedPlaces, asked: AskedValue) -> _Wanted | None:
-    """Return what the message asks of rows; None if it is about something that stands nowhere."""
+def _wanted(ranked: RankedPlaces) -> _Wanted | None:
+    """Return what the message asks of rows; None if it asks for no value, or about something that no text holds."""
+    asked = asked_value(ranked.message)
+    if asked is None or not ranked.is_question:
+        return None
     found = ranked.found
     said = set(chain.from_iterable(map(lexemes_of, _WORD.findall(asked.said))))
     told = dict[frozenset[str], float]()
@@ -135,9 +141,10 @@ def _wanted(ranked: RankedPlaces, asked: AskedValue) -> _Wanted | None:
 
 
 def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float, Sequence[Row]]:
-    """Return the rows with the value that is asked for, and the share of the message that they hold with what is above.
+    """Return the share of the message that rows and what is above them hold, and those with the value that is asked for.
 
-    If some rows hold more of the message than others ("the largest order of Miller"), only these are compared.
+    If some rows hold more of the message than others ("the largest order of Miller"), only these are compared. If no rows
+    hold enough of it, the share is 0.
     """
     try:
         table = table_of(text)
@@ -189,7 +196,7 @@ def _seconds_in(line: str) -> float | None:
 
 
 def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
-    """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
+    """Return the rows with the largest or smallest value, or with one beyond the bound; each of *rows* follows its value."""
     if not asked.bound:
         values = [value for value, _ in rows]
         extreme = max(values) if asked.is_largest else min(values)
@@ -230,7 +237,7 @@ def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
     """Return the place of a row's rarest cell in the text of *at*; None if the row is not written there as it was read."""
     texts = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
     cells = [cell for cell in texts if cell and cell in at.text]
-    # Of a row that is too long to be shown whole, the fields beside the long ones are.
+    # If a row is too long to be shown whole, only the fields beside its long ones are shown.
     if sum(map(len, cells)) > LONGEST_RECORD:
         cells = [cell for cell in cells if len(cell) <= LONG_FIELD]
     # Counting takes time, so only the longest cells are candidates.

@@ -39,7 +39,7 @@ class SearchedCandidates:
 
     Args:
         candidates: The candidates.
-        in_sight: Returns whether a text stands in the prompt, the message included.
+        in_sight: Returns whether a text is in the prompt, the message included.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class SearchedCandidates:
         return self._by_key[key].recency
 
     def came_at(self, key: str) -> tuple[int, datetime]:
-        """Return a value that is higher for texts that came or were named later; recalling a text doesn't change it."""
+        """Return a value that is higher for texts that came or were named later; recalling one does not change it."""
         return self._by_key[key].came, self.stored_at(key)
 
     def call_of(self, key: str) -> Hashable:
         """Return the call that brought a text, as tool and arguments; the memory's key if the call is not known.
 
-        The same call, made again, brings the newer state of the same.
+        The same call, made again, returns a newer state of the same thing.
         """
         item = self._by_key[key].item
         facts = item.content_metadata
@@ -95,7 +95,7 @@ class SearchedCandidates:
         return call if is_known else key
 
     def is_seen(self, key: str, start: int, stop: int) -> bool:
-        """Return whether a part of the candidate's text stands in the prompt: by its line numbers, or word for word."""
+        """Return whether a part of the candidate's text is in the prompt, by its line numbers or word for word."""
         first, last = self._lines[key].at(start), self._lines[key].at(stop)
         if any(begin <= first and last <= end for begin, end in self._by_key[key].seen):
             return True

@@ -40,14 +40,14 @@ _LARGEST = r"""
 """
 _ABOVE = "over above (?<!not\\s)(?<!no\\s)(?:more|greater|higher|larger)_than exceed(?:s|ing)? über mehr_als plus_de más_de"
 _BELOW = "under below (?<!not\\s)(?<!no\\s)(?:less|fewer|lower|smaller)_than unter weniger_als moins_de menos_de"
-# The same with the number itself.
+# Bounds that include the number itself.
 _FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos"
 _UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
 _UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
 _NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
 # "The second largest" and "the three largest" are not the largest one.
 _IS_RANKED = re.compile(r"\b(?:second|third|two|three|four|five|ten|[0-9]+)\s+$", re.IGNORECASE)
-# A question that begins so asks for no row: "Is it the fastest?", "Why does it matter most?".
+# A question that begins like this asks for no row: "Is it the fastest?", "Why does it matter most?".
 _ASKS_OTHERWISE = re.compile(
     r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
     re.IGNORECASE,
@@ -64,10 +64,10 @@ class AskedValue:
         is_largest: Whether the largest value is meant, or all above the bound; else the smallest, or all below it.
         columns: Words that may name the column, separated by spaces; empty if any may.
         is_date: Whether a date is meant.
-        said: The part of the message that says so.
+        said: The part of the message that asks for it.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too.
-        counted: The word behind a bound, "most" or "least", which is to name the column: "more than 10 restarts".
+        counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
     """
 
     is_largest: bool
@@ -84,14 +84,14 @@ class AskedValue:
         return self.columns == _DURATION
 
 
-def _any_of(words: str, behind: str = "") -> re.Pattern[str]:
-    """Return a pattern of any of the words; those of scripts without spaces may stand within a run of signs."""
+def _any_of(words: str, after: str = "") -> re.Pattern[str]:
+    """Return a pattern of any of the words before *after*; in scripts without spaces they may be within a run of letters."""
     patterns = list[str]()
     for word in words.split():
         pattern = word.replace("_", r"\s+")
         has_spaces = word[0] < "\u3000"
         patterns.append(rf"\b{pattern}\b" if has_spaces else pattern)
-    return re.compile(rf"(?:{'|'.join(patterns)}){behind}", re.IGNORECASE)
+    return re.compile(rf"(?:{'|'.join(patterns)}){after}", re.IGNORECASE)
 
 
 _COUNTING = frozenset(("most", "least", "fewest"))
@@ -124,10 +124,9 @@ def asked_value(message: str) -> AskedValue | None:
         if _IS_RANKED.search(text, 0, match.start()):
             return None
         bound = match.groupdict().get("number", "")
-        counted = None
+        word = None
         if bound or match.group().lower() in _COUNTING:
-            counted = _NEXT_WORD.match(text, match.end())
-        return replace(
-            meaning, said=match.group(), bound=bound, counted=counted[1] if counted else ""
-        )
+            word = _NEXT_WORD.match(text, match.end())
+        counted = word[1] if word else ""
+        return replace(meaning, said=match.group(), bound=bound, counted=counted)
     return None

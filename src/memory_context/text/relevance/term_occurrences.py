@@ -1,8 +1,8 @@
-"""Find every place where a term of the message stands in stored texts, and tell which terms stand together.
+"""Find every place where a term of the message occurs in stored texts, and tell which terms occur together.
 
-A *place* is one `Occurrence` of one term. Its *record* is the part of the text around it that makes sense alone, such as
-a row or a JSON object; the record's *heads* stand further up and say whose it is, such as a table's header. Terms that
-stand in a part of a text are *held* by it. Terms that the card of a text (its description in the index) or its first 200
+A *place* is one `Occurrence` of one term. Its *record* is the part of the text around it that makes sense by itself, such
+as a row or a JSON object; the record's *heads* are further up and say what it belongs to, such as a table's header. A part
+of a text *holds* the terms in it. The terms that the card of a text (its description in the index) or its first 200
 characters name *describe* the text.
 """
 
@@ -26,6 +26,7 @@ from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end, line_start
+from memory_context.text.ranges import Span
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
 from memory_context.text.relevance.searched_candidates import SearchedCandidates
@@ -41,32 +42,32 @@ ACROSS = 60
 HEADING = 200
 # Finding the record around a number takes milliseconds, so it is done for this many places of each number at most.
 MOST_RECORDS = 50
-# A word of the message that stands nowhere may be a misspelt or inflected one if it has this many letters at least, and
-# the same beginning.
+# A word of the message that no text holds may be a misspelt or inflected form of another one, if it has at least this many
+# letters, and this many at the beginning are the same.
 LEAST_RESPELT = 6
 SAME_BEGINNING = 4
 # The beginning of a UUID or a hash, which people quote in place of the whole; the whole has at least 32 characters.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
-# A time of day in a timestamp. The date stands before it; web servers' logs put a colon between the year and the time.
+# A time of day in a timestamp. The date is before it; web servers' logs put a colon between the year and the time.
 _TIME_IN_STAMP = re.compile(rf"(?:\d{{4}}:)?({TIME.pattern})")
 # Separates the parts of a path, an address or an id: "57" is a part of "web-57-x".
 _PARTS = re.compile(r"[/:@#\\_-]")
-# A line break or tab that JSON has escaped, or the sign before a folder, as it begins a word (`COMPOUND`).
+# What a word (`COMPOUND`) may begin with: a line break or tab that JSON has escaped, or the backslash before a folder.
 _BEFORE_WORD = re.compile(r"^\\[nrt]?")
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A place where a whole term stands; or, for a time of day, all consecutive lines with that time.
+    """A place where a whole term occurs; or, for a time of day, all consecutive lines with that time.
 
     Attributes:
         term: The index of the term among the terms of the message.
         key: The key of the memory.
         text: The memory's whole text.
         start: The offset in the text at which the term begins.
-        stop: The offset behind its end.
-        is_exact: Whether the text writes the term as the message does, except for upper and lower case.
+        stop: The offset at which it ends.
+        is_exact: Whether the text writes the term as the message does, apart from upper and lower case.
         is_stretch: Whether the place is several consecutive lines with the same time of day.
     """
 
@@ -163,7 +164,7 @@ class FoundTerms:
 
     @property
     def met(self) -> set[int]:
-        """Return the terms that stand at one place at least."""
+        """Return the terms that have at least one place."""
         return {place.term for place in self.occurrences.values()}
 
     def of(self, term: int) -> list[Occurrence]:
@@ -172,7 +173,7 @@ class FoundTerms:
         return [place for place in places if place.is_exact] or places
 
     def newest(self, places: Sequence[Occurrence]) -> list[Occurrence]:
-        """Return, of each call, only the places in its newest answer that has any of *places*."""
+        """Return *places* without those in older answers of a call whose newer answer has some of them, too."""
         keys = sorted(dict.fromkeys(place.key for place in places), key=self.texts.came_at)
         newest = {self.texts.call_of(key): key for key in keys}
         kept = frozenset(newest.values())
@@ -214,7 +215,7 @@ def found_as_meant(
     chunks: Sequence[ChunkPlace],
     texts: SearchedCandidates,
 ) -> FoundTerms:
-    """Return the places of the terms, without those terms that only ask: that may, and that stand nowhere."""
+    """Return the places of the terms, without terms that only ask: those that may only ask, and that no text holds."""
     found = FoundTerms(asked, hits, chunks, texts)
     met = found.met
     meant = [term for number, term in enumerate(asked) if number in met or not term.may_only_ask]
@@ -228,9 +229,9 @@ def _start(place: Occurrence) -> int:
 
 
 def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[str]]) -> None:
-    """For each phrase of a noun and a number ("order 22") that stands nowhere, add the places where the text implies it.
+    """For each phrase of a noun and a number ("order 22") that no text holds, add the places where a text implies it.
 
-    There the number stands alone, and the noun names it from elsewhere: as its column's header, for example.
+    There the number is alone, and the noun names it from elsewhere: as its column's header, for example.
     """
     numbers = {term.words: number for number, term in enumerate(found.terms)}
     met = found.met
@@ -241,13 +242,14 @@ def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[st
             continue
         places = [place for place in found.occurrences.values() if place.term == digits_alone]
         for count, place in enumerate(places):
+            is_described = noun == NUMBER_SIGN or _names(described[place.key], noun)
             if is_named(
                 place.text,
                 place.start,
                 place.stop,
                 noun,
                 by_record=count < MOST_RECORDS,
-                is_described=noun == NUMBER_SIGN or _names(described[place.key], noun),
+                is_described=is_described,
             ):
                 found.occurrences[number, place.key, place.start] = replace(place, term=number)
 
@@ -259,8 +261,7 @@ def _join_times(found: FoundTerms) -> None:
             continue
         first: Occurrence | None = None
         for place in sorted(found.of(number), key=lambda place: (place.key, place.start)):
-            follows = first is not None and first.key == place.key
-            if first and follows and _is_adjacent(first, place):
+            if first and first.key == place.key and _is_adjacent(first, place):
                 del found.occurrences[number, place.key, place.start]
                 first = replace(first, stop=place.stop, is_stretch=True)
                 found.occurrences[number, first.key, first.start] = first
@@ -269,7 +270,7 @@ def _join_times(found: FoundTerms) -> None:
 
 
 def _is_adjacent(first: Occurrence, place: Occurrence) -> bool:
-    """Return whether *place* is in the same line as *first* or in the next; not within a long line, which holds records."""
+    """Return whether *place* is in the line of *first* or in the next; not within a long line, which holds many records."""
     between = place.text.count("\n", first.stop, place.start)
     if between:
         return between == 1
@@ -283,10 +284,10 @@ def _names(lexemes: AbstractSet[str], noun: str) -> bool:
 
 
 def _add_respelt(found: FoundTerms, hits: TermHits, read: Sequence[_ChunkWords]) -> None:
-    """For each word that stands nowhere, add the places of the one word that is spelt nearly alike, if it is the only one.
+    """For each word that no text holds, add the places of the word that is spelt nearly like it, if there is only one.
 
-    People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex". So of a namesake that stands
-    nowhere the nearest one comes, with its name: "Michaela's number" brings Michael's line.
+    People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex". So "Michaela's number" finds the
+    line of Michael if no text holds her name; his name, which is in that line, shows the difference.
     """
     by_beginning = defaultdict[str, dict[str, None]](dict)
     for written in chain.from_iterable(words.places for words in read):
@@ -309,6 +310,7 @@ def _is_spelt_alike(asked: str, written: str) -> bool:
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], letters)))
     rest, other = asked[same:], written[same:]
     swapped = rest[1::-1] + rest[2:]
+    # Two letters swapped, one left out, one added, or one replaced.
     return other in (swapped, rest[1:]) or other[1:] in (rest, rest[1:])
 
 
@@ -322,7 +324,8 @@ def _add_occurrences(found: FoundTerms, number: int, term: AskedTerm, words: _Ch
         begin, stop = run[0][0], run[-1][1]
         written = [_BEFORE_WORD.sub("", unescaped(text[start:end])) for start, end in run]
         # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
-        # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
+        # So across lines the case must match, too: "close" at the end of a row, and "SUP-440" below it, are not
+        # "Close SUP-440".
         if "\n" in text[begin:stop] and tuple(written) != term.words:
             continue
         # A message says 14:05 where a log has 14:05:12.
@@ -337,7 +340,7 @@ class _ChunkWords:
     Attributes:
         key: The key of the memory.
         text: The memory's whole text.
-        places: The words, each once, and which of the chunk's words they are.
+        places: For each distinct word, its indexes among the chunk's words.
     """
 
     def __init__(self, chunk: ChunkPlace, text: str) -> None:
@@ -353,8 +356,8 @@ class _ChunkWords:
             for lexeme in lexemes_of(written):
                 self._forms[lexeme].append(written)
 
-    def runs_of(self, asked: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
-        """Yield the spans of the words wherever all *asked* words stand side by side, in their order."""
+    def runs_of(self, asked: Sequence[str]) -> Iterator[list[Span]]:
+        """Yield the spans of the words wherever all *asked* words are side by side, in their order."""
         with_lexemes = [place for place, word in enumerate(asked) if lexemes_of(word)]
         if not with_lexemes:
             return
@@ -366,8 +369,8 @@ class _ChunkWords:
             if _is_word(anchor, written):
                 starts += [place - words_before for place in self.places[written]]
         for start in sorted(starts):
-            run = self._spans[start : start + len(asked)] if start >= 0 else []
-            if len(run) < len(asked):
+            run = self._spans[start : start + len(asked)]
+            if start < 0 or len(run) < len(asked):
                 continue
             held = [self.text[begin:end] for begin, end in run]
             if all(map(_is_word, asked, held)):
@@ -387,19 +390,22 @@ class _ChunkWords:
         return dict.fromkeys(alike)
 
 
-def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _word_spans(text: str, start: int, stop: int) -> Iterator[Span]:
     """Yield the spans of the words in a part of a text, those at its ends whole.
 
     A run of a script without spaces is a word of its own.
     """
     for match in COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS):
-        begin, compound = match.start(), match.group()
-        # Of a word that is cut off, what is left may be another name: `test_1` of `test_101`.
+        begin = match.start()
+        # What is left of a word that is cut off may be another name: `test_1` of `test_101`.
         if match.end() <= start or begin >= stop:
             continue
-        for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
-            if run:
-                yield begin, begin + len(run)
+        compound = match.group()
+        runs = [compound]
+        if not compound.isascii():
+            runs = UNSPACED_RUN.split(compound)
+        for run in filter(None, runs):
+            yield begin, begin + len(run)
             begin += len(run)
 
 

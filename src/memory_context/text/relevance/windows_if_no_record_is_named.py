@@ -15,8 +15,8 @@ from memory_context.text.relevance.term_occurrences import FoundTerms
 
 # In characters.
 WINDOW = 800
-# The factor of what a window itself holds, and of what the windows at a distance of one to four hold on either side:
-# people stay with a subject for a while.
+# The factors of what a window itself holds, and of what the windows at a distance of one to four hold on either side:
+# people stay on a subject for a while.
 OWN_FACTOR = 2.0
 FACTORS_BESIDE = (0.8, 0.6, 0.4, 0.2)
 # Windows with less than this share of the best score are not shown.
@@ -29,7 +29,7 @@ Window: TypeAlias = tuple[str, int]
 
 
 def windows_of(found: FoundTerms) -> dict[Window, Counter[int]]:
-    """Return each window that holds single words, not counting those of phrases, with how often each word is in it."""
+    """Return each window that holds terms of a single word, with how often it holds each."""
     windows = defaultdict[Window, Counter[int]](Counter)
     for place in found.occurrences.values():
         if not found.terms[place.term].is_phrase:
@@ -75,7 +75,7 @@ def _scores(found: FoundTerms, windows: Mapping[Window, Counter[int]]) -> dict[W
 
 
 def _weight(found: FoundTerms, held: Counter[int]) -> float:
-    """Return the weight of the terms in a window, which grows ever less with each further place of the same term."""
+    """Return the weight of the terms in a window; each further place of the same term adds less than the one before."""
     weight = 0.0
     for term, count in held.items():
         saturated = count * (SATURATION + 1) / (count + SATURATION)
@@ -84,8 +84,11 @@ def _weight(found: FoundTerms, held: Counter[int]) -> float:
 
 
 def line_of(text: str, place: int) -> int:
-    """Return where the line of a place begins; if that is more than 800 characters before it, the place itself."""
-    return text.rfind("\n", max(0, place - WINDOW), place) + 1 or place
+    """Return where the line of a place begins; if that is 800 or more characters before it, the place itself."""
+    newline = text.rfind("\n", max(0, place - WINDOW), place)
+    if newline < 0 and place >= WINDOW:
+        return place
+    return newline + 1
 
 
 def _lines_of_window(text: str, index: int) -> Record:

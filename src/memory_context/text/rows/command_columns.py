@@ -32,12 +32,12 @@ _LONG = re.compile(
 # A line of `find -ls`.
 _FOUND = re.compile(rf" *(?P<inode>\d+) +(?P<blocks>\d+) +{_LONG.pattern}")
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
-# A hash has a letter, other than a day that is written as a number.
+# A hash has a letter, unlike a date that is written as a number.
 _HASH = re.compile(r"[0-9]*[a-f]")
 # Between the entries of a listing: a blank line, the name of a folder, its size, and what could not be read.
 _BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .*")
 _WORD = re.compile(r"\S+")
-# What names of columns do not have: characters of sentences and code, and days as numbers; `PORT(S)` and `MAJ:MIN` are names.
+# What names of columns do not have: characters of sentences and code, and dates as numbers. `PORT(S)`, `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b\d{6,}\b|[=.,;\[\]{}<>\"'|\\]")
 _HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
@@ -74,7 +74,7 @@ def certain_columns(text: str) -> TextTable | None:
 
 
 def _is_listing(text: str, pattern: re.Pattern[str]) -> bool:
-    """Return whether no line would be lost if only those that match were read."""
+    """Return whether each line is an entry or may be between entries, so that none would be lost."""
     return all(pattern.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
 
 
@@ -97,7 +97,7 @@ def _entries(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:
-    """Return the columns below a line of names, cut at the gaps that all lines share or else at every blank.
+    """Return the columns below a line of names, cut at the gaps that all lines share or else at every space.
 
     None if it is not certain which cells are below which name.
     """
@@ -105,16 +105,14 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     words = list(_WORD.finditer(head))
     if not 2 <= len(words) <= MOST_COLUMNS:
         return None
-    if _NOT_IN_NAMES.search(head):
-        return None
-    if _has_more_than_rows(text):
+    if _NOT_IN_NAMES.search(head) or _has_more_than_rows(text):
         return None
     rows = partial(_lines_below, text)
     starts = list[int]()
     if "  " in head:
         starts = _starts_of_columns(words, rows)
     width = 0
-    # Cutting at every blank may give more columns: a cell that is longer than its name can fill the gap after it.
+    # Cutting at every space may give more columns: a cell that is longer than its name can fill the gap after it.
     if len(starts) < len(words):
         width = _columns_of_words(head, words, rows)
     if starts and len(starts) >= width:
@@ -125,7 +123,7 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     else:
         return None
     sample = [[cell or "" for cell in cut(line)] for line in (head, *islice(rows(), SAMPLED))]
-    # A printed DataFrame may have numbers as names. They stand to the right of its index, which has no name.
+    # A printed DataFrame may have numbers as names. They are to the right of its index, which has no name.
     if sample[0][0] and not has_names(sample):
         return None
     columns = column_names(sample[0])
@@ -135,7 +133,7 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
 def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:
     """Return where columns begin: after a gap between two words of the names that is blank in all lines.
 
-    Empty if between two names with several blanks between them not all lines have a gap.
+    Empty if two names are several spaces apart and all lines have no gap between them, or several that are equally good.
     """
     filled = _filled_places(rows())
     starts = [0]
@@ -143,10 +141,10 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     gaps = _gaps(0, words[0].start(), filled)
     if gaps:
         end_of_cells, gap_end = gaps[0]
-        left = [row[:end_of_cells].strip() for row in rows()]
-        # A word in some rows only, a single blank before the others, is the first one of `New York`.
-        is_part = gap_end - end_of_cells == 1 and not all(left) and any(map(str.isalnum, left))
-        if any(left) and not is_part:
+        cells = [row[:end_of_cells].strip() for row in rows()]
+        # A word that only some rows have, with a single space after it, is the first one of `New York`.
+        is_part = gap_end - end_of_cells == 1 and not all(cells) and any(map(str.isalnum, cells))
+        if any(cells) and not is_part:
             starts.append(end_of_cells)
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
@@ -162,12 +160,12 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         before = filled[starts[-1] : end]
         after = filled[start:stop]
         has_cells = any(before) and any(after)
-        # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
+        # After the single space in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
             # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
             ranked = sorted(
-                (gap[1] - gap[0], gap[0] == end or gap[1] == start, gap[0]) for gap in gaps
+                (right - left, left == end or right == start, left) for left, right in gaps
             )
             *best, place = ranked.pop()
             if any(best == others for *others, _ in ranked):
@@ -179,7 +177,7 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
 
 
 def _filled_places(rows: Iterable[str]) -> bytearray:
-    """Return for each position in a line whether any row has a character other than a blank there."""
+    """Return, for each position in a line, whether any row has a character other than white space there."""
     filled = bytearray()
     for row in rows:
         filled = filled.ljust(len(row), b"\0")
@@ -203,7 +201,7 @@ def _gaps(place: int, stop: int, filled: bytearray) -> list[Span]:
 def _columns_of_words(
     head: str, words: list[re.Match[str]], rows: Callable[[], Iterator[str]]
 ) -> int:
-    """Return the number of columns if each has one word per row and the last has the rest of it; 0 if not certain.
+    """Return the number of columns if each has one word of a row, and the last has the rest of it; 0 if not certain.
 
     It is certain if most names are capitalised, every row has enough words, and one column has digits in each row; and,
     if the names are aligned, if each word is near its name.
@@ -243,7 +241,7 @@ def _lines_below(text: str) -> Iterator[str]:
 
 
 def _has_more_than_rows(text: str) -> bool:
-    """Return whether rows are divided by a blank line or the names again, or dots stand for rows that were left out."""
+    """Return whether a blank line or the repeated names divide the rows, or dots stand for rows that were left out."""
     is_below_blank = False
     lines = lines_of(text.strip("\n"))
     names = next(lines, "")

@@ -16,7 +16,7 @@ _STAMP = re.compile(
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
-# A level, perhaps in brackets. It may stand before or after the source.
+# A level, perhaps in brackets. It may come before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{LEVELS})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
 # `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
@@ -27,12 +27,12 @@ _SYSLOG = re.compile(
     r"(?:<\d+>)?(?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) \S+ "
     r"(?P<source>[^\s:\[]{1,80}(?:\[\d+\])?):? (?P<message>.*)"
 )
-# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326; Python's servers write a blank before the hour.
+# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326; Python's servers write a space before the hour.
 _ACCESS = re.compile(
     r"(?:(?P<source>\S+) \S+ \S+ )?\[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4})[: ](?P<clock>\d\d:\d\d:\d\d)"
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
-# `web-1  | ` before each line, as docker compose writes it; a level may stand before a bar, too.
+# `web-1  | ` before each line, as docker compose writes it; a level before a bar is no service.
 _SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.
@@ -46,7 +46,7 @@ _NAMES_OF_PAIRS = (
 def log_table(text: str) -> TextTable:
     """Return each line of a log as a row; a line with neither time nor level has only a message.
 
-    Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts; in syslog without a year.
+    Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts; those of syslog lack a year.
     """
 
     def rows() -> Iterator[Row]:
@@ -139,8 +139,8 @@ def _of_pairs(line: str) -> list[str | None]:
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
     for names in _NAMES_OF_PAIRS:
-        given = [name for name in names if name in pairs]
-        parts.append(pairs.pop(given[0]) if given else None)
+        given = next((name for name in names if name in pairs), "")
+        parts.append(pairs.pop(given, None))
     time, level, source = parts
     stamp = _STAMP.match(time or "")
     if stamp:

@@ -1,6 +1,7 @@
 """Find the lines with the names of columns above rows, whatever the form of the table.
 
-A table begins a *block*: the lines between two blank ones. So a text may hold several, below each other or below prose.
+A table begins a *block*: the lines between two blank ones. So a text may hold several tables, one below another or below
+prose.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from memory_context.text.rows.separated_values import named_columns
 HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
-# Names are so near to the beginning of their block.
+# Names are within this many characters of the beginning of their block.
 NEAR = 400
 # Without gaps, separators and rules there are no columns.
 _MAY_HOLD_NAMES = re.compile(r"  |[\t,;|│]|[-=─━═]{2}")
 
 
 def names_above(text: str, place: int) -> Span | None:
-    """Return the names with which the block around a place begins; None if it does not begin with any.
+    """Return the span of the names that the block around a place begins with; None if it does not begin with any.
 
-    A short table below a title, as psql describes one of several tables, is taken for a paragraph: it is read as a whole.
+    A short table below a title, as psql describes one of several tables, counts as a paragraph, which is read as a whole.
     """
     above = text.rfind(BLANK_LINE, 0, place)
     start = above + len(BLANK_LINE) if above >= 0 else 0
@@ -44,7 +45,7 @@ def names_above(text: str, place: int) -> Span | None:
 
 
 def blocks_with_names(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield where each block of ``text[start:end]`` that begins with names begins, where these end, and where it ends."""
+    """Yield, for each block of ``text[start:end]`` that begins with names, its start, the end of the names, and its end."""
     while start < end:
         stop = text.find(BLANK_LINE, start, end)
         if stop < 0:
@@ -55,7 +56,7 @@ def blocks_with_names(text: str, start: int, end: int) -> Iterator[tuple[int, in
 
 
 def end_of_names(text: str, start: int, end: int) -> int:
-    """Return where the names of columns end with which ``text[start:end]`` begins; 0 if it does not begin with any."""
+    """Return where the names of columns at the beginning of ``text[start:end]`` end; 0 if it does not begin with any."""
     if not _MAY_HOLD_NAMES.search(text, start, min(end, start + NEAR)):
         return 0
     names = _length_of_names(text[start : min(end, start + HEADER_CHARACTERS)])
@@ -64,10 +65,10 @@ def end_of_names(text: str, start: int, end: int) -> int:
 
 @lru_cache(maxsize=64)
 def _length_of_names(beginning: str) -> int:
-    """Return how long the names are that the beginning of a text consists of; cached, as it is asked for each row."""
+    """Return the length of the names at the beginning of a text, 0 without any; cached, as it is needed for each row."""
     lines = list(takewhile(bool, islice(beginning.split("\n"), HEADER_LINES)))
     if len(beginning) == HEADER_CHARACTERS and len(lines) < HEADER_LINES:
-        lines = lines[:-1]  # it may be cut
+        lines = lines[:-1]  # the last one may be cut off
     if len(lines) < LEAST_LINES:
         return 0
     names = lines_of_names(lines)
@@ -80,8 +81,8 @@ def _length_of_names(beginning: str) -> int:
 
 
 def _names_columns(block: str) -> bool:
-    """Return whether the first line of a block names columns, with a gap between two names that a title does not have."""
+    """Return whether the first line of a block names columns; two names must have a gap between them, which titles lack."""
     first = block.partition("\n")[0].strip()
     table = certain_columns(block) if "  " in first else None
-    # The columns of a listing have names that stand nowhere in it.
+    # The columns of a listing have names that are not in it.
     return table is not None and first.endswith(table.columns[-1])

@@ -12,9 +12,9 @@ from memory_context.text.query.numbers_and_missing_values import is_filled
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
-# A run of fewer numbers from 0 or 1 on may be anything.
+# Fewer numbers that count up from 0 or 1 may be anything.
 SHORTEST_COUNT = 4
-# Among so few rows one text that is like the first one shows that it is no name, among more two.
+# Among so few rows, one text of the same shape as the first one shows that it is no name; among more, it takes two.
 FEW = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
@@ -32,13 +32,13 @@ def has_names(rows: Rows) -> bool:
     """Return whether the first row holds the names of the columns.
 
     It does if it has no number and does not look like the rows below, or if it has a series of numbers and no other row
-    has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
-    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``, nor ``ann|active`` above ``bob|active``.
+    has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``. Neither does
+    ``Museum,opens 9:00`` above ``Castle,opens 10:30``, nor ``ann|active`` above ``bob|active``.
     """
     names, *below = rows[:SAMPLED]
     if any(map(is_number, names)):
         return _has_series(names) and not any(map(_has_series, below))
-    # Names that come again begin another table: that is for the caller.
+    # Names that recur begin another table, which the caller looks for.
     return names in below or names_numbers(rows) or not _is_like_those_below(rows)
 
 
@@ -53,7 +53,7 @@ def names_numbers(rows: Rows) -> bool:
 
 
 def names_another_table(rows: Rows, above: Rows) -> bool:
-    """Return whether the first of the rows after a blank line holds the names of another table than *above*.
+    """Return whether the first of the rows after a blank line holds the names of a table other than *above*.
 
     It does if each of its cells is a text, and one of them has numbers below it, or the same name at the same place
     above; or if none of these rows has a number in it, and the table above has a column of numbers.
@@ -61,9 +61,7 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
     if not rows:
         return False
     names, *below = rows
-    if any(map(is_number, names)):
-        return False
-    if not all(map(is_filled, names)):
+    if any(map(is_number, names)) or not all(map(is_filled, names)):
         return False
     if names_numbers(rows) or (any(map(eq, names, above[0])) and has_names(above)):
         return True
@@ -75,8 +73,8 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
 def _is_like_those_below(rows: Rows) -> bool:
     """Return whether some text in the first row has the same shape as two of those below it; as one, if they are few.
 
-    A name may be a word below it, too: ``table,name,type`` above ``users,name,text``. Then two other columns have words
-    that come again and again below another one, which the first row would have, if it were no name.
+    A name may also be a word below it: ``table,name,type`` above ``users,name,text``. Then two other columns have words
+    that recur, but not in the first row, which would have them if it held no names.
     """
     is_like = False
     repetitive = 0
@@ -101,9 +99,9 @@ def _columns(rows: Rows) -> Iterator[tuple[str, list[str]]]:
 
 
 def _shape(cell: str) -> str:
-    """Return a text with each run of digits as ``0``; one that begins with digits as ``0`` alone.
+    """Return a text with each run of digits as ``0``; if it begins with digits, ``0`` alone.
 
-    Such a text is not a name, so what follows may differ: ``3 days``, ``2 hours`` and ``4 ++--`` have one shape.
+    A text that begins with digits is no name, so the rest may differ: ``3 days``, ``2 hours`` and ``4 ++--`` have one shape.
     """
     shape = _DIGITS.sub("0", cell.strip())
     if shape.startswith("0"):
@@ -112,7 +110,7 @@ def _shape(cell: str) -> str:
 
 
 def _has_series(row: Sequence[str]) -> bool:
-    """Return whether a row has texts and a series of numbers: with units, rising years or dates, or four from 0 or 1 on."""
+    """Return whether a row has texts and a series of numbers: with units, rising dates, or four that count from 0 or 1."""
     cells = [cell.strip() for cell in row]
     numbers = list(filter(is_number, cells))
     if not 2 <= len(numbers) < len(cells):

@@ -12,7 +12,7 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 
 LEAST_PAIRS = 2
-# A name, an equals sign, and a value up to the next blank or in quotes, in which quotes may be escaped. A name cannot
+# A name, an equals sign, and a value up to the next space or in quotes, in which quotes may be escaped. A name cannot
 # begin in the middle of a word, and a value cannot hold a second equals sign, as a query string does.
 _PAIR = re.compile(r'(?<![\w.-])([A-Za-z_][\w.-]*+)=("(?:[^"\\]|\\.)*+"|[^\s"=]*)(?:\s+|$)')
 
@@ -42,9 +42,7 @@ def pair_table(text: str) -> TextTable | None:
         count += 1
         names.update(line.pairs.keys())
     in_all = list(names.values()).count(count)
-    if count < 2:
-        return None
-    if in_all < LEAST_PAIRS:
+    if count < 2 or in_all < LEAST_PAIRS:
         return None
 
     def rows() -> Iterator[Row]:
@@ -69,9 +67,7 @@ def _read(line: str) -> _WordsAndPairs | None:
     before = line[: found.start()]
     behind = line[found.start() :]
     pairs = _PAIR.findall(behind)
-    if len(pairs) < LEAST_PAIRS:
-        return None
-    if _PAIR.sub("", behind).strip():
+    if len(pairs) < LEAST_PAIRS or _PAIR.sub("", behind).strip():
         return None
     words = before.split()
     values = {name: value.strip('"') for name, value in pairs}

@@ -26,10 +26,10 @@ TEXT = "text"
 MOST_COLUMNS = 200
 # A line of this length may have been wrapped, so that the next line continues it.
 LONG_LINE = 60
-# Text that is indented so far below a blank line is shown as it is, as in Markdown.
+# Text below a blank line that is indented by this much is shown as it is, as in Markdown.
 LITERAL = 4
 # `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words, or parts between dots; the value may
-# be missing. What is in parentheses has a sign of its own: `Limit (cost=0.29`.
+# be missing. A sign in parentheses makes no field: `Limit (cost=0.29`.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?![^():=]*\([^():=]*[:=])"
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
@@ -37,7 +37,7 @@ FIELD = re.compile(
 )
 # How `git log` begins a commit.
 _COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
-# Above a wide row of psql, `name | value`. Bars behind other names may divide a service from what it said.
+# psql writes this above a wide row, as `name | value`. In other texts, a bar may separate a service from what it said.
 _ABOVE_WIDE = "-[ RECORD"
 _FIRST_BAR = re.compile(r"^([^|\n]++)\|", re.MULTILINE)
 # In psql with hyphens around it: `-[ RECORD 1 ]-+----`.
@@ -73,10 +73,10 @@ class _Block:
         text: The lines that neither are a field nor belong to one.
         last: The name of the last field, to which further lines belong.
         indent: How far the last field is indented.
-        sign_at: Where the sign of the last field stands; names that are aligned to the right have theirs at one place.
+        sign_at: Where the sign of the last field is; names that are aligned to the right have their signs at one place.
         is_open: Whether the last field had no value on its own line.
         is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
-        again: How many fields came again below another one.
+        again: How often a field of the record came again below another field.
         has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
     """
 
@@ -155,7 +155,7 @@ def record_table(text: str) -> TextTable | None:
     recurring = [name for name, count in names.items() if count > 1]
     if len(recurring) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
-    # A field seldom comes twice in a record; a speaker comes again and again, in any order.
+    # A field is seldom in a record twice; a speaker recurs again and again, in any order.
     if len(names) > MOST_COLUMNS or 10 * again > names.total():
         return None
 
@@ -304,9 +304,7 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
     if title and not (block.has_body and block.heading is None):
         return title[title.lastindex or 0].strip()
     # A heading without marks must be right above the opener.
-    if line.below is None:
-        return None
-    if _name_of(line.below) != form.opener:
+    if line.below is None or _name_of(line.below) != form.opener:
         return None
     if _is_heading(line, is_first=is_first):
         return line.text.strip()
@@ -314,9 +312,9 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
 
 
 def _field_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> _Match | None:
-    """Return the match of a line that is a field; None if it is none, or continues the value above, or begins the body.
+    """Return the match of a line that is a field; None if it is no field, continues the value above, or begins the body.
 
-    A continuation is indented by one more blank, as in mails, or is indented and has the other sign: an equals sign
+    A continuation is indented by one more space, as in mails, or is indented and has the other sign: an equals sign
     where fields have colons. A body is indented below a blank line, as the message of a commit: ``fix: empty carts``.
     """
     match = line.field
@@ -347,7 +345,7 @@ def _begins_record(match: _Match, block: _Block, form: _Form, *, is_first: bool)
     if not is_first or block.has_body:
         return False
     # After a blank line, a record that lacks the opener begins with another field that the current record already has.
-    # Without an opener any field begins a record then, except below a heading, which marks where records begin.
+    # If no field is the opener, any field there begins a record, except below a heading, which marks where records begin.
     return is_there or not (form.opener or block.heading)
 
 
@@ -388,7 +386,7 @@ def _continue(block: _Block, line: str, *, is_first: bool) -> None:
 
 
 def _plain(value: str) -> str:
-    """Return a value without the blanks, quotes and Markdown marks around it."""
+    """Return a value without the white space, quotes and Markdown marks around it."""
     value = value.strip().removesuffix("**").strip()
     for quote in "\"'`":
         if len(value) > 1 and value.startswith(quote) and value.endswith(quote):

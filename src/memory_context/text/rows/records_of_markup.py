@@ -21,18 +21,18 @@ from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.rows_under_columns import Row, TextTable, with_nulls
 from memory_context.text.rows.values_as_rows import LEAST_COMMON, rows_of_values
 
-# A text with deeper elements is not read, nor one with more parts (the beginnings and ends of elements, and attributes), nor
-# are more cells: they would take more than two seconds.
+# A text with deeper elements, with more parts (beginnings and ends of elements, and attributes) or with more cells is not
+# read, because it would take more than two seconds.
 DEEPEST = 20
 MOST_PARTS = 240_000
 MOST_CELLS = 300_000
-# So many names are ids, and those of no table.
+# More names than these are ids, and not the names of columns.
 MOST_NAMES = 10_000
-# An element with more facts is no record itself.
+# If an element around records has more facts than these, they are not repeated in each record.
 MOST_FACTS = 20
 BEGINNING = 2000
 LEAST_COLUMNS = 3
-# A smaller table is not what a page is about.
+# A table that is a smaller share of a page is not what the page is about.
 LEAST_OF_PAGE = 0.01
 TEXT = "text"
 # Each alternative consumes what it has read, closed or not, so that nothing is read twice.
@@ -44,11 +44,11 @@ _XML = (
     r"|(?P<text>[^<]++)"
 )
 _TOKEN = re.compile(_XML)
-# Programs and styles of a page are no markup; elements of XML may have these names.
+# Programs and styles of a page are no markup; in XML, ordinary elements may have these names.
 _TOKEN_OF_HTML = re.compile(rf"(?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)|{_XML}")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w:.-]*+)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s\"'>]++))?")
 _CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
-# The elements of HTML that are read, and what they stand in: so `<td>` closes the cell before it.
+# The elements of HTML that are read, and those that each may be in: so `<td>` closes the cell before it.
 _AROUND = {
     "table": (),
     "tr": ("", "table"),
@@ -56,7 +56,7 @@ _AROUND = {
     "th": ("", "table", "tr"),
 }
 _SPAN = re.compile("[1-9][0-9]?")
-# What the first element says of a document whose elements are no records: a drawing, a page or a part of one.
+# The first element of a document whose elements are no records: a drawing, a page or a part of one.
 _DRAWING_OR_PAGE = re.compile(
     r"(?:<!--(?s:.*?)-->|<\?[^>]*>|<!(?!doctype html)[^>]*>|\s)*+"
     r"<(?:!doctype html|svg|html|head|body|main|section|article|header|nav|div|p|span|ul|ol|form|template)\b",
@@ -72,8 +72,8 @@ class _Element:
         name: Its name.
         path: The names of the elements around it and its own, as a JSONPath.
         around: The elements around it, the outermost first.
-        begin: How many pieces of text stand before its content.
-        outermost: The depth of the outermost element, of those that may be records, that its facts belong to.
+        begin: How many pieces of text precede its content.
+        outermost: The depth of the outermost element that may be a record and that its facts belong to.
         attributes: Its attributes.
         children: The elements in it.
         text: Its content, if it has words of its own or no children.
@@ -99,7 +99,7 @@ class _Element:
 
     @property
     def is_leaf(self) -> bool:
-        """Return whether it has a text, perhaps an empty one, so that what is in it does not count by itself."""
+        """Return whether it has a text, perhaps an empty one, so that the elements in it do not count by themselves."""
         return bool(self.text) or not (self.children or self.attributes)
 
     def leaves(self, before: str = "") -> Iterator[tuple[str, str]]:
@@ -116,8 +116,8 @@ class _Element:
 def markup_table(text: str) -> TextTable | None:
     """Return the records in XML or HTML up to 1 MB; None for other texts.
 
-    Of the elements of XML with one path, those are taken that say most. What their children hold are columns under their
-    path; the facts of an element around them stand first, if it is one of several.
+    The records of XML are the elements of the one path that says most. The names of their columns are the paths of what is
+    in them; the facts of an element around them come first, if it is one of several.
     """
     beginning = text[:BEGINNING].lstrip()
     if len(text) > REPR_AT_MOST:
@@ -132,7 +132,7 @@ def markup_table(text: str) -> TextTable | None:
 
 
 def _largest_records(text: str) -> TextTable | None:
-    """Return those elements of one path that say most, each with the facts of those around it that are one of several."""
+    """Return the elements of the path that says most, each with the facts of those around it that are one of several."""
     groups = defaultdict[str, list[_Element]](list)
     elements = _elements(text, {})
     for element in elements:
@@ -179,7 +179,7 @@ def _said_in_common(
 ) -> Counter[str]:
     """Return how much text the elements of each path have under the names that half of them have once.
 
-    It is 0 for a single element, and without two such names. Facts of the same place are looked at together, because each
+    It is 0 for a single element, and without two such names. Facts of the same place are counted together, because each
     belongs to all elements around it.
     """
     lengths = defaultdict[tuple[str, str, int], list[int]](list)
@@ -195,9 +195,10 @@ def _said_in_common(
     totals = defaultdict[str, Counter[str]](Counter)
     for place, element in holders.items():
         said = lengths[place]
+        fact_path = place[0]
         for outer in (*element.around, element)[element.outermost :]:
             if len(groups[outer.path]) > 1:
-                name = place[0][len(outer.path) + 1 :] or TEXT
+                name = fact_path[len(outer.path) + 1 :] or TEXT
                 numbers[outer.path][name] += len(said)
                 totals[outer.path][name] += sum(said)
     in_common = Counter[str]()
@@ -214,7 +215,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
 
     Args:
         text: The text.
-        around: The names of the elements that each may stand in, of HTML. An element that stands in any other closes that.
+        around: For HTML, the names of the elements that each element may be in; it closes any other that it is in.
     """
     opened: tuple[_Element, ...] = (_Element("", "$", (), 0, 1, {}),)
     elements = list[_Element]()
@@ -256,7 +257,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
 
 
 def _kept(opened: Sequence[_Element], names: Collection[str], *, is_end: bool) -> int:
-    """Return how many elements stay open at a tag: those around the innermost of these names, and itself unless it ends."""
+    """Return how many elements stay open at a tag: those up to the innermost with one of *names*, without it if it ends."""
     for element in reversed(opened):
         if element.name in names:
             depth = len(element.around)
@@ -284,10 +285,10 @@ def _html_table(text: str) -> TextTable | None:
 
 
 def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
-    """Return the names above an HTML table, if it has some, and its rows; none if they have not all as many cells.
+    """Return the names above an HTML table, if it has some, and its rows; nothing if rows differ in their number of cells.
 
-    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out, and
-    titles, which are one cell over all columns.
+    A cell that spans columns is repeated, and one with a table in it is blank. Names further down are left out, as are
+    titles, which are one cell across all columns.
     """
     above = list[Row]()
     below = list[Row]()
@@ -314,7 +315,7 @@ def _names_and_rows(table: list[_Element]) -> tuple[Row, list[Row]]:
     if not below or len(widths) > 1 or 1 in widths:
         return [], []
     names = [" ".join(dict.fromkeys(column)).strip() for column in zip(*above, strict=True)]
-    # A page may describe a term in each row of two columns.
+    # A table of two columns may describe a term in each row, and have no names.
     may_have_names = len(below[0]) >= LEAST_COLUMNS and has_names(below)
     if not names and (may_have_names or names_numbers(below)):
         names = below.pop(0)

@@ -58,7 +58,7 @@ def table_of(text: str, *, is_answer: bool = False) -> TextTable:
 
 
 def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
-    """Return the rows of a text that has some by its form, perhaps after one introducing line; otherwise None."""
+    """Return the rows of a text that has some by its form, perhaps after one introductory line; otherwise None."""
     if is_json_lines(text):
         return _of_json_lines(text)
     inner = unwrap(text).text
@@ -95,9 +95,9 @@ def _of_other_text(text: str) -> TextTable | None:
 
 
 def _of_block(text: str) -> TextTable | None:
-    """Return the rows of the longest block, as below a summary, if it alone has names and is most of a text; else None."""
+    """Return the rows of the longest block, as below a summary; None unless it alone has names and is most of the text."""
     block = max(text.split(BLANK_LINE), key=len)
-    # The other lines must be no rows, and not too many.
+    # The other lines must not be rows, and not too many.
     others = text.replace(block, "", 1)
     filled = sum(1 for line in lines_of(others) if line.strip())
     if filled > block.count("\n") + 1 or ("|" in block and "|" in others):
@@ -120,7 +120,7 @@ def _of_objects(text: str) -> TextTable | None:
 
 
 def _of_json_lines(text: str) -> TextTable:
-    """Return each JSON line as a row; the lines are parsed again at each call of `rows`, not kept in memory."""
+    """Return each JSON line as a row; the lines are not kept in memory, but parsed again at each call of `rows`."""
     keys: dict[str, None] = {}
     try:
         for record in records(text):

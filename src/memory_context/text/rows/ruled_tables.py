@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise, takewhile
+from itertools import filterfalse, islice, pairwise, takewhile
 
 from memory_context.text.lines import BLANK_LINE, lines_of
 from memory_context.text.rows.rows_under_columns import (
@@ -33,7 +33,7 @@ _RULE = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}*{_AT_END}")
 # The same below or above several columns: a single run of hyphens may underline a heading. The last form is that of
 # `dpkg -l`, with pluses for flags.
 _RULE_OF_COLUMNS = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}+{_AT_END}|\+{{2,}}-=[-=]*")
-# Only that of Markdown, which has at least one bar.
+# The rule of a Markdown table, which has at least one bar.
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
@@ -49,7 +49,7 @@ _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR = re.compile(r"(?<!\\)\|")
 # A rule that begins with one of these is the top of a frame, and the names are below it.
 _CORNERS = ("+", "┌", "╭", "╒", "╔", "┏")
-# One run of the same sign a column: `dpkg -l` has hyphens between the equals signs of its columns, and pluses before them.
+# One run of the same sign per column: `dpkg -l` has hyphens between its columns' equals signs, and pluses before them.
 _DASHES = re.compile(r"([-=─━═+])\1+")
 _CROSSING = re.compile("[+|┌-╋║-╰]")
 
@@ -57,8 +57,8 @@ _CROSSING = re.compile("[+|┌-╋║-╰]")
 def ruled_table(text: str) -> TextTable | None:
     """Return the table whose rule is in the first lines of a text; None if there is no rule.
 
-    Between the names and the rule may be types. Other lines there belong to names that a frame has wrapped, which are not
-    read: None.
+    There may be types between the names and the rule. Any other lines there belong to names that a frame has wrapped, and
+    such a table is not read.
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
     below = lines_of_names(head)
@@ -75,7 +75,7 @@ def ruled_table(text: str) -> TextTable | None:
 
 
 def lines_of_names(head: Sequence[str]) -> int:
-    """Return how many of the first lines of a text hold the names of a ruled table and what is above these; 0 without any.
+    """Return how many of the first lines of a text are the names of a ruled table, its rule, and what is above; 0 if none.
 
     The names are above the first rule, or in the frame that it begins, perhaps with types below them.
     """
@@ -114,7 +114,7 @@ def joined_tables(text: str) -> TextTable | None:
     tables = list[TextTable]()
     for block in filter(str.strip, text.split(BLANK_LINE)):
         table = ruled_table(block) if begins_ruled(block.strip("\n")) else None
-        if table is None or table.columns != (tables or [table])[0].columns:
+        if table is None or (tables and table.columns != tables[0].columns):
             return None
         tables.append(table)
 
@@ -135,10 +135,6 @@ def _tables(text: str) -> Iterator[str]:
     for block in text.split(BLANK_LINE):
         if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
             yield block
-
-
-def _is_no_rule(line: str) -> bool:
-    return not _RULE.fullmatch(line)
 
 
 def _are_types(lines: Iterable[str]) -> bool:
@@ -188,10 +184,10 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
 
     def rows() -> Iterator[Row]:
-        """Yield the rows below the names, each as long as these."""
+        """Return an iterator over the rows below the names, each with as many cells as these."""
         lines: Iterator[str] = islice(lines_of(text), below, None)
         if rule:
-            lines = filter(_is_no_rule, takewhile(_continues_columns, lines))
+            lines = filterfalse(_RULE.fullmatch, takewhile(_continues_columns, lines))
         cells = map(cells_of, takewhile(bar.search, lines))
         return map(with_nulls, evened(cells, len(columns), " | "))
 
@@ -207,7 +203,7 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     is_plain = line.isascii() and "\\" not in line
     parts = line.split("|") if is_plain else bar.split(line)
     cells = [part.strip().replace("\\|", "|") for part in parts]
-    # Without a frame, blanks before the first bar are an empty cell.
+    # Without a frame, spaces before the first bar are an empty cell.
     is_outside = is_framed and not cells[0]
     if is_outside or not parts[0]:
         del cells[0]
@@ -217,7 +213,7 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
 
 
 def _has_bars_at(line: str, crossings: list[int]) -> bool:
-    """Return whether a line has bars at the crossings of the rule; it does not if it holds wide characters."""
+    """Return whether a line has bars at the crossings of the rule; it does not if wide characters have shifted them."""
     return all(line.startswith(tuple(_BARS), place) for place in crossings)
 
 

@@ -34,20 +34,20 @@ DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_CELLS = 2
-# The comma in `12,345`, which is none between cells.
+# The comma in `12,345`, which does not separate cells.
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS = re.compile(r"\d{3}\b.*\s\S")
-# Not a word with a number behind it, which may end a sentence.
+# A word with a digit, such as a hash; not letters with a number after them (`Q3`), which may end a sentence.
 _WORD_WITH_DIGIT = re.compile(r"\s*(?![A-Za-z]+\d+\W*$)[^\s\d]*\d\S*\s*")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def separated_table(text: str) -> TextTable | None:
-    """Return the table of a text whose lines nearly all have a delimiter as often as the first; None for other texts.
+    """Return the table of a text of which nearly all lines have a delimiter as often as the first; None for other texts.
 
     The first row holds the names of the columns, unless it looks like the others. If cells of the first row are padded
-    with blanks, all cells are stripped.
+    with spaces, all cells are stripped.
     """
     heads = dict[str, list[Row]]()
     for delimiter in DELIMITERS:
@@ -63,26 +63,22 @@ def separated_table(text: str) -> TextTable | None:
     for delimiter in sorted(heads, key=rank):
         head = heads[delimiter]
         is_grouped = delimiter == "," and "," not in _GROUPED.sub("", text[:BEGINNING])
-        if (
-            not is_grouped
-            and _are_rows(head, delimiter)
-            and not _are_sentences(text, head, delimiter)
-        ):
+        if is_grouped or not _are_rows(head, delimiter):
+            continue
+        if not _are_sentences(text, head, delimiter):
             return _table_of(text, delimiter, head)
     return None
 
 
 def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
-    """Return the table that begins with the rows *head*; None if rows may be lost, or some belong to no such table."""
+    """Return the table that begins with the rows *head*; None if rows may be lost or belong to another table."""
     first = head[0]
     width = len(first)
     is_named = has_names(head)
     names = first if is_named else []
-    if _holds_other_tables(text, delimiter, names):
+    if _holds_other_tables(text, delimiter, names) or _may_lose_rows(text, delimiter):
         return None
-    if _may_lose_rows(text, delimiter):
-        return None
-    # The cells of `Oslo,1,234` may mean 1234, those of `Oslo,late, but paid` are a text with a comma of its own.
+    # The last two cells of `Oslo,1,234` may mean 1234; those of `Oslo,late, but paid` are one text with a comma in it.
     ends = (row[width - 1 :] for row in _rows(text, delimiter) if any(row[width:]))
     if any(map(is_number, chain.from_iterable(ends))):
         return None
@@ -103,7 +99,7 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
 
 
 def answer_table(text: str) -> TextTable:
-    """Return the table of a saved answer of a query: CSV below a line of names, of one column or without a row, too.
+    """Return the table of a saved answer of a query: CSV below a line of names, perhaps of one column or without a row.
 
     Raises:
         InvalidSelectionError: A row cannot be read.
@@ -120,11 +116,11 @@ def answer_table(text: str) -> TextTable:
 
 
 def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
-    """Return whether a later row is the names again, or a blank line is followed by the names of another table."""
+    """Return whether a later row repeats the names, or a blank line is followed by the names of another table."""
     longest_name = max(names, key=len, default="")
-    # A cheap test first: that the names come again is rare.
-    may_come_again = names and text.count(longest_name) > 1
-    if may_come_again and names in islice(_rows(text, delimiter), 1, None):
+    # A cheap test first: names are seldom repeated.
+    may_recur = names and text.count(longest_name) > 1
+    if may_recur and names in islice(_rows(text, delimiter), 1, None):
         return True
     if not _BLANK_LINE.search(text.strip()):
         return False
@@ -149,8 +145,8 @@ def _is_blank(row: Row) -> bool:
 def named_columns(head: str) -> tuple[str, ...]:
     """Return the names in the first line of a text, above lines with as many cells; empty if it holds none.
 
-    The cells may be times and levels, so that the lines look like those of a log. But a log may have one comma in each line,
-    before its milliseconds.
+    The cells may be times and levels, as in the lines of a log. But the only comma in each line of a log may be that
+    before its milliseconds, which separates no cells.
     """
     table = separated_table(head)
     if table is None:
@@ -193,9 +189,10 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
 
 
 def _are_sentences(text: str, rows: list[Row], delimiter: str) -> bool:
-    """Return whether each line has one delimiter followed by a blank, as sentences have commas.
+    """Return whether each line has one delimiter, with a space after it, as sentences have commas.
 
-    A column of words with digits, such as hashes, shows that it is a table; with bars, a text that has numbers below it.
+    A column of words with digits, such as hashes, shows that it is a table; if bars separate the cells, so does a text
+    with only numbers below it.
     """
     if len(rows[0]) != 2:
         return False
@@ -237,13 +234,13 @@ def _lines(text: str) -> Iterable[str]:
 
 
 def _is_blank_line(row: list[str], delimiter: str) -> bool:
-    """Return whether a row is a line of white space, which tabs are, too. One inside a cell is not a row."""
+    """Return whether a row is a line of white space, tabs included. Such a line inside a cell is not a row."""
     may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
     return may_be_blank and _is_blank(row)
 
 
 def _may_lose_rows(text: str, delimiter: str) -> bool:
-    """Return whether a quotation mark that nothing closes may have made one cell of several rows."""
+    """Return whether a quotation mark that is never closed may have made one cell of several rows."""
     if '"' not in text:
         return False
     try:

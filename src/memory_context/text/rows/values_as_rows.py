@@ -45,7 +45,7 @@ class FoundRecords:
         return len(str(self.value))
 
     def are_records(self, *, mostly: bool) -> bool:
-        """Return whether its items are objects or lists; if *mostly*, half of them need be."""
+        """Return whether its items are objects or lists; if *mostly*, at least half of them are enough."""
         if is_object(self.value):
             return True
         records = sum(isinstance(item, dict | list) for item in self.value)
@@ -55,7 +55,7 @@ class FoundRecords:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Return the names of its columns, if they stand beside it."""
+        """Return the names of its columns, if they are beside it; otherwise ``()``."""
         if is_object(self.value):
             return ()
         return names_beside(self.owner, self.value)
@@ -84,9 +84,9 @@ def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 -
 
 
 def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:  # noqa: ANN401 - whatever JSON holds
-    """Return the largest records in a value; a list whose column names stand beside it is preferred.
+    """Return the largest records in a value; a list with its column names beside it is preferred. None if there are none.
 
-    If *mostly*, up to half of the items may be something else, such as null: a list of which only the number is told.
+    If *mostly*, up to half of the items may be something else, such as null: enough to say how many items there are.
     """
     found = (one for one in _records_of(value) if one.are_records(mostly=mostly))
     return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
@@ -102,7 +102,7 @@ def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
     widths = set(map(len, rows))
     members = list[Any]()
     for key, member in owner.items():
-        # What pandas calls the index are names of rows, not of columns.
+        # What pandas calls the index holds names of rows, not of columns.
         if key == "index":
             continue
         if is_object(member):

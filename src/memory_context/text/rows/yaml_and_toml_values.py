@@ -33,7 +33,7 @@ _BEGINS_YAML = re.compile(
     r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
     re.MULTILINE,
 )
-# A list of tables, or a list or a text of TOML that goes on in the next line, and would look like fields of its own.
+# In TOML, a list of tables, or a list or text that continues in the next line: what follows would look like other fields.
 OPEN_VALUE = re.compile(
     r"^[ \t]*(?:\[\[|[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:[^\n]*,[ \t]*|[^]\n]*)$))",
     re.MULTILINE,
@@ -81,9 +81,7 @@ def yaml_documents(text: str) -> list[Any]:
     Plain lines of names and values without any nesting are not taken for YAML. Neither is a text with an alias, with a
     name that occurs twice in one object, or with a list of both objects and texts.
     """
-    if len(text) > REPR_AT_MOST:
-        return []
-    if not _BEGINS_YAML.match(text):
+    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text):
         return []
     try:
         documents = list(yaml.load_all(text, _TextLoader))
