@@ -71,6 +71,21 @@ fees,(45.10)
 supplies,300.00
 travel,80.00
 """
+USERS = json.dumps(
+    {
+        "data": [
+            {
+                "id": f"usr_{n}",
+                "type": "user",
+                "attributes": {
+                    "plan": "pro" if n % 2 else "free",
+                    "limits": {"seats": n * 7 % 31, "storage_gb": n * 37 % 50},
+                },
+            }
+            for n in range(30)
+        ]
+    }
+)
 CAMEL = json.dumps([{"orderId": 9000 - n, "total": n * 7.5} for n in range(1, 20)])
 
 
@@ -117,6 +132,8 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which account has the lowest amount?", LEDGER, ["rent,"]),
         ("Which account has the highest amount?", LEDGER, ["sales,"]),
         ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
+        ("Which user has the most storage?", USERS, ['{"id": "usr_27",']),
+        ("Which free user has the most seats?", USERS, ['{"id": "usr_22",']),
         ("Dearest order?", CAMEL, ['{"orderId": 8981,']),
         ("What is the largest total of an order?", CAMEL, ['{"orderId": 8981,']),
     ],

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from typing import Any, cast
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.record_around_place import LONG_FIELD
@@ -32,6 +33,9 @@ READ_CHARACTERS = 400_000
 # The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
 # under `MEMORY` hold a third.
 LEAST_OF_NAMED = 0.33
+# Objects in cells are read as columns so many levels deep, and for so many columns.
+DEEPEST = 4
+MOST_COLUMNS = 200
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
 # Words in the names of columns whose numbers only identify something.
@@ -155,6 +159,7 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
+    columns, rows = _with_columns_of_members(columns, rows)
     measure = _measure_of(columns, rows, wanted)
     if measure is None and not wanted.asked.is_duration:
         return 0.0, []
@@ -174,6 +179,33 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
         return 0.0, []
     return share, _with_value(by_share[share], wanted.asked)
+
+
+def _with_columns_of_members(
+    columns: tuple[str, ...], rows: list[Row]
+) -> tuple[tuple[str, ...], list[Row]]:
+    """Return a table in which each member of an object in a cell has a column of its own, such as ``limits.seats``.
+
+    Objects stay if they are deeper than three others, or if there would be more than 200 columns.
+    """
+    for _ in range(DEEPEST):
+        if not any(isinstance(cell, dict) for row in rows for cell in row):
+            break
+        named = [dict(chain.from_iterable(map(_members, columns, row))) for row in rows]
+        names = tuple(dict.fromkeys(chain.from_iterable(named)))
+        if len(names) > MOST_COLUMNS:
+            break
+        columns = names
+        rows = [list(map(row.get, names)) for row in named]
+    return columns, rows
+
+
+def _members(column: str, cell: object) -> Iterable[tuple[str, Any]]:
+    """Return the members of an object in a cell, with the names of their columns; any other cell with its column."""
+    if not isinstance(cell, dict):
+        return [(column, cell)]
+    members = cast("dict[str, object]", cell)
+    return [(f"{column}.{key}", member) for key, member in members.items()]
 
 
 def _measures_time(text: str) -> bool:
