@@ -429,14 +429,24 @@ class TestOwnJudge:
         assert "diary" not in shown(messages[-2])
         assert (key,) == context.decisions()[0].opened
 
-    async def test_not_a_verdict(self) -> None:
-        """A judge that answers something else is replaced by the words."""
+    @for_each(
+        "answer",
+        [
+            None,
+            Verdict(tokens=None),  # type: ignore[arg-type]
+            Verdict(why=None),  # type: ignore[arg-type]
+            Verdict(expand=None),  # type: ignore[arg-type]
+        ],
+    )
+    async def test_not_a_verdict(self, answer: Any) -> None:
+        """A judge that answers something else, or with a field of a wrong type, is replaced by the words."""
 
         class Wrong:
             name = "wrong"
 
             async def decide(self, question: Question) -> Verdict:
-                return question  # type: ignore[return-value]
+                del question
+                return answer  # type: ignore[no-any-return]
 
         context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Wrong()))
         await folded(context)

@@ -149,11 +149,13 @@ def _checked(verdict: object, question: Question) -> Verdict:
     """Return a judge's verdict without what it may not open: it may open candidates only, each once, and 10 at most.
 
     Raises:
-        InvalidArgumentError: It is not a `Verdict`.
+        InvalidArgumentError: It is not a `Verdict`, or its reason or its tokens have a wrong type.
         JudgeError: It opens memories, but no candidate.
     """
     if not isinstance(verdict, Verdict):
         raise InvalidArgumentError(f"a judge must return a Verdict, not {type(verdict).__name__}")
+    if not isinstance(verdict.why, str) or not isinstance(verdict.tokens, int):
+        raise InvalidArgumentError("the verdict's why must be a text, and its tokens an integer")
     offered = {candidate.item.memory_key for candidate in question.candidates}
     expansions = dict[str, Expansion]()
     for expansion in verdict.expand:

@@ -169,7 +169,8 @@ def record_table(text: str) -> TextTable | None:
 
     def rows() -> Iterator[Row]:
         """Yield a row for each record."""
-        for block in islice(_blocks(text, form), introduces, None):
+        first_record = 1 if introduces else 0
+        for block in islice(_blocks(text, form), first_record, None):
             heading = [block.heading] if has_headings else []
             below = ["\n".join(block.text) or None] if texts else []
             yield [*heading, *map(block.value, names), *below]
