@@ -299,15 +299,15 @@ class TestTools:
 
     @pytest.mark.long
     async def test_a_large_argument(self, sqlite_url: str) -> None:
-        """A text of five megabytes is kept."""
-        text = "0123456789abcde\n" * 330_000
+        """A text of a megabyte is kept."""
+        text = "0123456789abcde\n" * 66_000
         async with connected("stdio", sqlite_url) as client:
             stored = await client.call("store_memory", content=text, description="large")
-            assert "330000: " in await client.text(
+            assert "66000: " in await client.text(
                 "retrieve_memory",
                 key=stored["structuredContent"]["keys"][0],
                 contains="abcde",
-                offset=329_990,
+                offset=65_990,
             )
 
     @pytest.mark.long
