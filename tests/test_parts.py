@@ -21,6 +21,7 @@ from memory_context import MemoryManager, exceptions
 from memory_context import sentences_models_read as prompts
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
+from memory_context.text.read.abridged_values import abridged
 from memory_context.text.read.read_by_selection import answer, read_part
 from memory_context.text.tokens.counter import default_counter
 
@@ -219,6 +220,13 @@ def test_every_line_that_a_pattern_touches_comes_once(text: str, pattern: str, b
     assert shown == sorted(set(shown))
     assert len(shown) == found[0].total
     assert shown[-1] <= count_lines(text)
+
+
+def test_members_with_keys_that_begin_alike_stay_apart() -> None:
+    """Where an object has no room, its long keys are cut, but none of its members takes the place of another one."""
+    prefix = "key_of_a_setting_" * 5
+    shown = abridged({f"{prefix}a": 1, f"{prefix}b": 2}, limit=100, depth=2)
+    assert [1, 2] == list(shown.values())
 
 
 @for_each("pattern", ["failed$", r"^b.*d$", r"ok$\n^b", r"failed\r\n", "b fail.d$"])

@@ -34,6 +34,8 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
         members = dict[Any, Any]()
         for key in islice(value, most):
             short_key = abridged(key, LONGEST_KEY, 1)
+            if short_key in members:
+                short_key = key
             members[short_key] = abridged(value[key], limit, depth - 1)
         if len(value) > most:
             members["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
