@@ -190,6 +190,19 @@ def test_what_is_stored_again_is_not_old(store: MemoryStore, shared: bool) -> No
     assert 1 == delete_expired(store, [RetentionRule.parse("=30d:created")])
 
 
+@for_each("rule", ["tier:=30d", "tier: =30d"])
+def test_no_name_of_a_tier(rule: str) -> None:
+    """A rule for a tier without a name, which could delete nothing, is refused."""
+    with pytest.raises(InvalidArgumentError, match="tier= must be a name or None"):
+        RetentionRule.parse(rule)
+
+
+def test_no_name_of_a_type() -> None:
+    """So is one for a type that is no text."""
+    with pytest.raises(InvalidArgumentError, match="memory_type= must be a name or None, not 5"):
+        RetentionRule(DAY, memory_type=5)  # type: ignore[arg-type]
+
+
 def test_the_longer_time_counts(store: MemoryStore) -> None:
     """What is stored again ends with the later of both times; without one, it does not end."""
     soon, later = now() + DAY, now() + 9 * DAY
@@ -200,7 +213,7 @@ def test_the_longer_time_counts(store: MemoryStore) -> None:
 
 @for_each(
     "wrong",
-    ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read", "tier:=1d"],
+    ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"],
 )
 def test_no_rule(wrong: str) -> None:
     """A text that is no rule is refused with one that is."""

@@ -85,17 +85,20 @@ COLOURED = "\n".join(f"\x1b[32m✓\x1b[39m \x1b[2mtest_{n}\x1b[22m ({n} ms)" for
 
 
 def test_a_preview_shows_no_colours() -> None:
-    """A terminal's colours and links cost as many tokens as the words; the stored text keeps them.
+    """A terminal's colours and titles cost as many tokens as the words; the stored text keeps them.
 
-    Lines that are shown without them are in sight.
+    Lines that are shown without them are in sight. A link stays, because it holds an address.
     """
-    link = "\x1b]8;;https://example.org\x1b\\report\x1b]8;;\x1b\\"
-    result = fold(f"{link}\n{COLOURED}", Shelf().put, LETTERS, threshold=500, preview_tokens=200)
+    title = "\x1b]0;the tests of the shop\x07\x1b[1mall tests\x1b(B\x1b[m"
+    link = "\x1b]8;;https://example.org/7\x1b\\the report\x1b]8;;\x1b\\"
+    text = f"{title}\n{link}\n{COLOURED}"
+    result = fold(text, Shelf().put, LETTERS, threshold=500, preview_tokens=200)
     assert result
-    assert result.item.content == f"{link}\n{COLOURED}"
-    assert "\x1b" not in result.text
-    assert result.text.partition("\n")[2].startswith("report\n✓ test_0 (0 ms)\n✓ test_1 (1 ms)\n")
-    assert (1, 3) == (result.ranges[0][0], min(3, result.ranges[0][1]))
+    assert text == result.item.content
+    preview = result.text.partition("\n")[2]
+    assert preview.startswith(f"all tests\n{link}\n✓ test_0 (0 ms)\n")
+    assert "\x1b[" not in preview
+    assert 1 == result.ranges[0][0]
 
 
 def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:

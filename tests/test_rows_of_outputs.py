@@ -905,8 +905,38 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             "1. Payment p7\n   day: 2026-11-02\n   amount: 90\n\n"
             "2. Payment p8\n   day: 2026-11-03\n   amount: 80\n"
         ),
-        ("heading", "day", "amount"),
-        [["1. Payment p7", "2026-11-02", "90"], ["2. Payment p8", "2026-11-03", "80"]],
+        ("heading", "Tool", "day", "amount"),
+        [
+            [None, "list_payments", None, None],
+            ["1. Payment p7", None, "2026-11-02", "90"],
+            ["2. Payment p8", None, "2026-11-03", "80"],
+        ],
+    ),
+    "records below facts, of which the first begins otherwise": (
+        (
+            "Total: 3\n\n1. web-2\n  date: 928\n  status: up\n\n2. db-1\n  port: 79\n  date: 928\n  status: up\n\n"
+            "3. key\n  port: 80\n  status: up\n"
+        ),
+        ("heading", "date", "status", "port"),
+        [
+            [None, "928", "up", None],
+            ["2. db-1", "928", "up", "79"],
+            ["3. key", None, "up", "80"],
+        ],
+    ),
+    "records of which the first has no field in common": (
+        "Order 1: open\nReason: no stock\n\nBuyer: ann\nTotal: 1\n\nBuyer: bob\nTotal: 2\n",
+        ("Order 1", "Reason", "Buyer", "Total"),
+        [["open", "no stock", None, None], [None, None, "ann", "1"], [None, None, "bob", "2"]],
+    ),
+    "indented records above notes": (
+        "Hosts\n  Name: a\n  Age: 1\n\n  Name: b\n  Age: 2\n\nNote: these are old\n\nNote: ask Bo\n",
+        ("heading", "Name", "Age", "Note"),
+        [
+            ["Hosts", "a", "1", None],
+            ["Hosts", "b", "2", "these are old"],
+            ["Hosts", None, None, "ask Bo"],
+        ],
     ),
     "records under keys": (
         (
@@ -917,6 +947,16 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ),
         ("key", "size", "price"),
         [[f"k{number}", 39 + number, 89 + number] for number in range(1, 7)],
+    ),
+    "a log with the sum of a test run": (
+        "".join(f"[INFO] compiling module {n}\n" for n in range(1, 3))
+        + "[ERROR] Tests run: 27, Failures: 1, Errors: 0, Skipped: 0\n",
+        ("line", "time", "level", "source", "message"),
+        [
+            [1, None, "INFO", None, "compiling module 1"],
+            [2, None, "INFO", None, "compiling module 2"],
+            [3, None, "ERROR", None, "Tests run: 27, Failures: 1, Errors: 0, Skipped: 0"],
+        ],
     ),
     "settings above sections": (
         "name = shop\n\n[a]\nport = 1\nhost = x\n\n[b]\nport = 2\nhost = y\n",
@@ -956,8 +996,8 @@ def test_rows(name: str) -> None:
         ("names aligned to the right", "2 records: path, size, mtime"),
         ("dpkg -l", "table 2 rows x 5 columns: Name, Version, Architecture, Description"),
         ("settings", "YAML, 5 lines: version, server (2)"),
-        ("records below facts", "2 records: day, amount"),
-        ("records under keys", "JSON: 6 kinds: size, price"),
+        ("records below facts", "3 records: day, amount"),
+        ("records under keys", "JSON: 6 kinds: key, size, price"),
     ],
 )
 def test_descriptions(name: str, line: str) -> None:

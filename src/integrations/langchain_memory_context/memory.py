@@ -36,7 +36,7 @@ from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop, wait_for
-from memory_context.text.json_documents import to_json
+from memory_context.text.json_documents import json_of_any
 
 if TYPE_CHECKING:
     from langchain_classic.base_memory import BaseMemory
@@ -313,7 +313,7 @@ def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMess
     if values and all(isinstance(part, BaseMessage) for part in values):
         return [*values]
     if not isinstance(value, str):
-        value = to_json(value)
+        value = json_of_any(value)
     return [kind(value)]
 
 

@@ -23,7 +23,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.model.item import hash_content
 from memory_context.model.json_object import JsonObject, members_of
-from memory_context.text.json_documents import to_json
+from memory_context.text.json_documents import json_of_any
 
 M = TypeVar("M", bound=BaseMessage)
 Block: TypeAlias = str | JsonObject
@@ -52,7 +52,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             role = "assistant"
             source = message.name or ASSISTANT
             calls = [
-                FunctionCall(str(call["id"]), call["name"], to_json(call["args"]))
+                FunctionCall(str(call["id"]), call["name"], json_of_any(call["args"]))
                 for call in message.tool_calls
             ]
         case _:

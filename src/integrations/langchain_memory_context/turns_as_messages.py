@@ -19,6 +19,7 @@ from memory_context.conversation.message import Message
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.model.json_object import JsonObject
 from memory_context.runtime import events
+from memory_context.text.json_documents import json_of_any
 
 
 def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
@@ -40,7 +41,7 @@ def turn_of(message: BaseMessage) -> ChatTurn:
     """
     # `RunnableWithMessageHistory` adds a streamed answer as the sum of its chunks, whose type is not that of an answer.
     message = message_chunk_to_message(message)
-    as_json = json.dumps(message_to_dict(message)["data"], default=str)
+    as_json = json_of_any(message_to_dict(message)["data"])
     # Log probabilities may be infinite.
     data: JsonObject = json.loads(as_json, parse_constant=str)
     text = data.pop("content") if isinstance(message.content, str) else ""

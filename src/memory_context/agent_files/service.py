@@ -139,7 +139,9 @@ class AgentMemoryService:
 
         def replaced(read: Read) -> str:
             nonlocal line
-            text, line = replaced_once(_existing(read), _checked(old_str), _checked(new_str))
+            text, line = replaced_once(
+                _existing(read), _checked(old_str, "old_str"), _checked(new_str, "new_str")
+            )
             return text
 
         self._change(agent_instance_id, relative_file_path, replaced)
@@ -156,7 +158,9 @@ class AgentMemoryService:
         self._change(
             agent_instance_id,
             relative_file_path,
-            lambda read: inserted(_existing(read), insert_line, _checked(insert_text)),
+            lambda read: inserted(
+                _existing(read), insert_line, _checked(insert_text, "insert_text")
+            ),
         )
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
@@ -407,14 +411,14 @@ def _existing(read: Read) -> str:
     return text
 
 
-def _checked(text: object) -> str:
-    """Return *text* if it is a text.
+def _checked(text: object, name: str = "the content of a file") -> str:
+    """Return *text* if it is a text; *name* says what it is.
 
     Raises:
         FileOperationError: It is not.
     """
     if not isinstance(text, str):
-        raise FileOperationError(f"the content of a file is a text, not {type(text).__name__}")
+        raise FileOperationError(f"{name} must be a text, not {type(text).__name__}")
     return text
 
 

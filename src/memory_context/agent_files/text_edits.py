@@ -91,9 +91,11 @@ def inserted(text: str, line: int, addition: str) -> str:
         FileOperationError: There is no such line.
     """
     lines = lines_of(text)
-    if not is_whole(line) or not 0 <= line <= len(lines):
+    if not is_whole(line):
+        raise FileOperationError(f"insert_line must be an integer, not {shown(line)}")
+    if not 0 <= line <= len(lines):
         raise FileOperationError(
-            f"there is no line {shown(line)} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
+            f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
         )
     # The last line must end with a line break, or the addition would continue it.
     if text and not text.endswith("\n"):

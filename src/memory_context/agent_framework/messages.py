@@ -16,7 +16,7 @@ from agent_framework import Message as FrameworkMessage
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 from memory_context.model.json_object import JsonObject
-from memory_context.text.json_documents import to_json
+from memory_context.text.json_documents import json_of_any
 
 RESULT = "function_result"
 # Marks a text as the error message of a tool that has failed.
@@ -159,7 +159,7 @@ def _items(result: Content) -> list[Content]:
 def _call(content: Content) -> FunctionCall:
     arguments = content.arguments
     if not isinstance(arguments, str):
-        arguments = to_json(arguments or {})
+        arguments = json_of_any(arguments or {})
     return FunctionCall(content.call_id or "", content.name or "", arguments)
 
 

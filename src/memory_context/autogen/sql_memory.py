@@ -34,7 +34,7 @@ from memory_context.model.scope import Scope, check_no_url
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
-from memory_context.text.json_documents import to_json
+from memory_context.text.json_documents import json_of_any
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             check_whole("limit", limit, 1)
         asked = query.content if isinstance(query, MemoryContent) else query
         if isinstance(asked, dict):
-            asked = to_json(asked)
+            asked = json_of_any(asked)
         if not isinstance(asked, str):
             raise InvalidArgumentError(f"a query must be text, not {type(asked).__name__}")
         items = await _cancellable(cancellation_token, self._read, "expanded", asked.strip(), limit)

@@ -44,7 +44,7 @@ from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.text.json_documents import to_json
+from memory_context.text.json_documents import json_of_any
 
 if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
@@ -287,7 +287,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             return result
         call.context.trust(*call.running.told_in(result.to_text()))
         written = call.running.written
-        arguments = to_json(written or {})
+        arguments = json_of_any(written or {})
         contents = list[Any]()
         for kind, run in groupby(result.result, type):
             parts = list(run)

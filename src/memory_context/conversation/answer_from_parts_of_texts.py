@@ -31,6 +31,7 @@ LONGEST_TORN = 2_000
 LONGEST_ANSWER = 20_000
 LINES_AROUND = 3
 MOST_QUOTATIONS = 12
+LONGEST_LINE_NUMBER = 12  # digits
 _BLANKS = re.compile(r"\s+")
 # A place that is not inside a Latin word or a number. Other scripts, such as Chinese, have no spaces between words.
 _WORD_EDGE = r"(?:(?<![0-9A-Za-z])|(?![0-9A-Za-z]))"
@@ -336,7 +337,7 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
         return None
     line = str(fields.get("line"))
     claimed = 0
-    if line.isdecimal():
+    if line.isdecimal() and len(line) <= LONGEST_LINE_NUMBER:
         claimed = int(line) - part.first
     pattern = re.compile(f"{_WORD_EDGE}{re.escape(words)}{_WORD_EDGE}")
     starts = list[int]()

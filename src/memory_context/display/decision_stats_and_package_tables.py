@@ -40,7 +40,7 @@ STATS = {
     "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
-# These are drawn even if they are 0. `messages` always is in a middleware, which is given all messages with each call.
+# These are drawn even if they are 0. Not `messages`: a middleware, which is given all messages with each call, counts none.
 ALWAYS = frozenset({"folds", "tokens_folded", "tokens_shown", "recalls", "tokens_recalled"})
 SAVED = "tokens that every later prompt is smaller by"
 

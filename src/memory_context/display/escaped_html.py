@@ -50,7 +50,7 @@ border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;
 
 
 # The markup that ends a line of text; all other tags are inside a line.
-_END_OF_LINE = re.compile("</(div|pre|summary|tr)>|<br>")
+_END_OF_LINE = re.compile("</(div|pre|summary|tr)>|<br>|(?<=</span>)(?=<details)")
 _TAG = re.compile("<[^>]*>")
 
 

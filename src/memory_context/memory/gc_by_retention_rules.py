@@ -34,7 +34,7 @@ UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 # Such as tool_output=30d, tier:detail=12h, evicted=4w and =365d:read.
 _RULE = re.compile(
     r"""
-    (?!tier:=) (?P<target> [^=]* ) =
+    (?P<target> [^=]* ) =
     (?P<number> [0-9]{1,6} ) (?P<unit> [dhw] )
     (?: : (?P<since> created | changed | read ) )?
     """,
@@ -56,8 +56,8 @@ class RetentionRule:
             ``read``: last read; created if it never was.
 
     Raises:
-        InvalidArgumentError: `after` is negative or reaches back beyond the first date, or `since`
-            is unknown: rules delete, so mistakes are refused early.
+        InvalidArgumentError: `after` is negative or reaches back beyond the first date, a type or
+            tier is no name, or `since` is unknown: rules delete, so mistakes are refused early.
     """
 
     after: timedelta
@@ -67,7 +67,7 @@ class RetentionRule:
     since: Since = "changed"
 
     def __post_init__(self) -> None:
-        """Check `after` and `since`."""
+        """Check the fields."""
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
             raise InvalidArgumentError(f"after= must be a timedelta of 0 or more, not {after!r}")
@@ -76,6 +76,10 @@ class RetentionRule:
             raise InvalidArgumentError(
                 f"there is no date {after.days:,} days ago; give the rule a shorter time"
             )
+        for name in ("memory_type", "tier"):
+            given: object = getattr(self, name)
+            if given is not None and not (isinstance(given, str) and given.strip()):
+                raise InvalidArgumentError(f"{name}= must be a name or None, not {given!r}")
         if self.since not in get_args(Since):
             raise InvalidArgumentError(
                 f"since= must be one of {', '.join(get_args(Since))}, not {self.since!r}"

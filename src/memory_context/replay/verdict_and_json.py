@@ -118,7 +118,9 @@ def short(tokens: int) -> str:
     for unit, name in ((1_000_000_000, "B"), (1_000_000, "M"), (1000, "k")):
         # From half a digit below the unit on, three digits of the smaller unit would be rounded to 1e+03.
         if tokens >= 0.9995 * unit:
-            return f"{tokens / unit:.3g} {name}"
+            number = tokens / unit
+            digits = f"{number:,.0f}" if number >= 999.5 else f"{number:.3g}"
+            return f"{digits} {name}"
     return str(tokens)
 
 

@@ -102,6 +102,19 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
             return str(value)
 
 
+def json_of_any(value: Any) -> str:  # noqa: ANN401 - whatever a framework's message holds
+    """Return `value` as JSON on one line; a value in it that JSON cannot express becomes its ``str()``.
+
+    Raises:
+        ValueError: It contains itself.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except TypeError:
+        # A key may be a tuple or a date.
+        return to_json(value)
+
+
 def to_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     """Return `value` as JSON on one line."""
     try:

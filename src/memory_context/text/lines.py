@@ -10,14 +10,17 @@ from memory_context.text.ranges import Span
 # Some programs on Windows put this before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
 BLANK_LINE = "\n\n"
-# A terminal's control sequences (ECMA-48): colours and movements such as ESC [32m, links and titles such as ESC ]8;;… BEL.
-_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
+# A terminal's colours and movements, such as ESC [32m; what `tput` ends them with, ESC ( B; titles, such as ESC ]0;… BEL.
+# Links, ESC ]8;…, stay: they hold an address.
+_ESCAPE_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\n]*(?:\x07|\x1b\\))"
+)
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
 
 def without_colours(text: str) -> str:
-    """Return *text* without a terminal's colours, links and movements; it has as many lines."""
+    """Return *text* without a terminal's colours, movements and titles; it has as many lines."""
     if "\x1b" not in text:
         return text
     return _ESCAPE_SEQUENCE.sub("", text)

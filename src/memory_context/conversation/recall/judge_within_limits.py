@@ -154,8 +154,9 @@ def _checked(verdict: object, question: Question) -> Verdict:
     """
     if not isinstance(verdict, Verdict):
         raise InvalidArgumentError(f"a judge must return a Verdict, not {type(verdict).__name__}")
-    if not isinstance(verdict.why, str) or not isinstance(verdict.tokens, int):
-        raise InvalidArgumentError("the verdict's why must be a text, and its tokens an integer")
+    for name, kind in (("why", str), ("tokens", int)):
+        if not isinstance(getattr(verdict, name), kind):
+            raise InvalidArgumentError(f"the verdict's {name} must be of the type {kind.__name__}")
     offered = {candidate.item.memory_key for candidate in question.candidates}
     expansions = dict[str, Expansion]()
     for expansion in verdict.expand:

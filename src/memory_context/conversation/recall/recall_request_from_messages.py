@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from memory_context.conversation.message import Message, references_of
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.text.index.analyzer import held_by
+from memory_context.text.lines import without_colours
 from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.relevance.term_occurrences import wanted_lexemes
@@ -112,10 +113,16 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
         came=_order_of_outputs(messages),
         shown_here=frozenset(shown_here),
         mentioned=mentioned,
-        in_sight=lambda wanted: any(wanted in text for text in shown),
-        is_told=lambda wanted: any(wanted in text for text in told),
+        in_sight=_contained_in(shown),
+        is_told=_contained_in(told),
         answer=without_references(next(answers, "")),
     )
+
+
+def _contained_in(texts: Iterable[str]) -> Callable[[str], bool]:
+    """Return a function that tells whether one of *texts* contains a text, whatever the colours of either."""
+    plain = list(map(without_colours, texts))
+    return lambda wanted: any(without_colours(wanted) in text for text in plain)
 
 
 def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:

@@ -163,12 +163,12 @@ class RecalledText:
             lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
-        text = self.redacted(lines.text)
+        text = self.redacted(without_colours(lines.text))
         # Redaction may have made the text longer.
         if count(text) > max(tokens_left, count(lines.text)):
             text = excerpt(text, query, tokens_left, count).text
         lines = replace(lines, text=text)
-        shown = quoted(without_colours(lines.text))
+        shown = quoted(lines.text)
         if not shown:
             return "", lines
         return prompts.RECALLED_PART.format(ref=ref, text=shown + more), lines

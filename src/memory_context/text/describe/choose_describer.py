@@ -19,9 +19,9 @@ from memory_context.text.describe.file_lists import describe_listing
 from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
 from memory_context.text.describe.markup import (
+    describe_document,
     describe_markdown,
     describe_markup,
-    is_document,
 )
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
 from memory_context.text.describe.sample_for_describers import (
@@ -55,8 +55,6 @@ _SURE: _Describers = (
 )
 # The signs that these look for also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
-# A document may hold any of the other kinds in one of its sections.
-_OF_DOCUMENTS = (describe_records, describe_markdown)
 
 
 def describe(content: Content, *, source: str = "", arguments: str | None = None) -> str:
@@ -82,7 +80,11 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
     if line:
         return line
     unwrapped = unwrap(text)
-    description = identify(unwrapped.text, path_in(arguments))
+    path = path_in(arguments)
+    description = identify(unwrapped.text, path)
+    # A document may hold any other kind of text in one of its sections.
+    if description.kind is not Kind.RECORDS:
+        description = describe_document(sample_of(unwrapped.text, path)) or description
     return replace(description, is_cut=description.is_cut or unwrapped.is_cut).line()
 
 
@@ -91,8 +93,6 @@ def identify(text: str, path: str = "") -> Description:
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
     sample = sample_of(text.removeprefix(BYTE_ORDER_MARK), path)
-    if is_document(sample):
-        return _first_of(_OF_DOCUMENTS, sample) or describe_plain(sample)
     return (
         _first_of(_SURE, sample)
         or _behind_lead(sample)

@@ -23,7 +23,7 @@ from memory_context.text.python_literals import (
     objects_in,
     read_literal,
 )
-from memory_context.text.rows.values_as_rows import largest_records
+from memory_context.text.rows.values_as_rows import KEY, largest_records
 
 SAMPLED = 50
 MANY = 6
@@ -82,7 +82,9 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
         is_most_of_it = found.names or 2 * found.weight >= len(str(value))
         if is_most_of_it:
             noun = singular(found.key).replace("_", " ")
-            items = list(found.value.values()) if is_keyed else found.value
+            items = found.value
+            if is_keyed:
+                items = [{KEY: key, **member} for key, member in found.value.items()]
             records = Literal(items, literal.is_cut)
             total = _total_in(found.owner)
             return _describe_list(records, "JSON:", noun, sample, total, found.names)

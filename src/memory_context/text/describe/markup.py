@@ -19,6 +19,11 @@ _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
 # with one `#` must have a blank line below it.
 _HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
 # A title, and a heading that has a blank line above and below, as hardly any comment has.
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(
+    r"^(?:import \w+|from [\w.]+ import|(?:async )?def \w+\(|class \w+[:(]|#include|#!|set -)",
+    re.MULTILINE,
+)
 _TITLE_ABOVE = re.compile(r"\s*#{1,3} +\S[^\n]*\n[ \t]*\n")
 _SECTION = re.compile(r"(?<=\n\n)#{2,6} +\S[^\n]*\n[ \t]*$", re.MULTILINE)
 
@@ -45,22 +50,29 @@ def describe_markup(sample: Sample) -> Description | None:
     return None
 
 
-def is_document(sample: Sample) -> bool:
-    """Return whether a text is a document in Markdown, whatever else its sections hold: tables, code, or the log of a run.
+def describe_document(sample: Sample) -> Description | None:
+    """Describe a document in Markdown, whatever else its sections hold: tables, code, or the log of a run.
 
-    It begins with a heading, has another one between blank lines, and is not mostly one table.
+    It begins with a heading, has another one between blank lines, and is not mostly one table. Outside of fences it has no
+    code, in which such lines are comments.
     """
-    if not (_TITLE_ABOVE.match(sample.head) and _SECTION.search(sample.head)):
-        return False
+    prose = _FENCED.sub("", sample.head)
+    if not (_TITLE_ABOVE.match(prose) and _SECTION.search(prose)) or _CODE.search(prose):
+        return None
     rows = sum(1 for line in sample.lines if line.startswith("|"))
-    return rows < len(sample.lines) / 2
+    if rows >= len(sample.lines) / 2:
+        return None
+    return _by_headings(sample, _HEADING.findall(prose))
 
 
 def describe_markdown(sample: Sample) -> Description | None:
-    """Describe Markdown by its headings."""
+    """Describe Markdown by its headings, if these are frequent."""
     headings = _HEADING.findall(sample.head)
-    are_frequent = 0 < len(sample.lines) <= 20 * len(headings)
-    if not (are_frequent or is_document(sample)):
+    if not headings or 20 * len(headings) < len(sample.lines):
         return None
+    return _by_headings(sample, headings)
+
+
+def _by_headings(sample: Sample, headings: list[str]) -> Description:
     facts = f"Markdown, {counted(sample.line_count, 'line')}"
     return Description(Kind.MARKUP, facts, unique_names(headings))

@@ -31,7 +31,7 @@ _MESSAGE = re.compile(
 )
 # The file of a line, as grep and linters write it: `app/auth.py:88:    return session`.
 _FOUND_IN = re.compile(
-    r"^(?=(?:[A-Za-z]:)?[^\s:]{0,200}?[/\\.])((?:[A-Za-z]:)?[^\s:]{1,300}+):\d+:", re.MULTILINE
+    r"^(?=(?:[A-Za-z]:)?[^\s:]{0,200}?[/\\])((?:[A-Za-z]:)?[^\s:]{1,300}+):\d+:", re.MULTILINE
 )
 # `Found 12 errors.`, `✖ 12 problems (2 errors, 10 warnings)`, `3 errors`.
 _SUM = re.compile(r"\W*(?:Found )?\d[\d,]* (?:error|problem|failure|issue|warning|offense)s?\b")

@@ -17,13 +17,11 @@ _RENAMED = {
     "error": "errored",
     "errors": "errored",
     "failing": "failed",
-    "failure": "failed",
     "failures": "failed",
     "passing": "passed",
     "pending": "skipped",
 }
-_TOTALS = dict.fromkeys(("test", "tests", "run", "examples", "total"), "total")
-_WORDS = dict(zip(_ORDER, _ORDER, strict=True)) | _RENAMED | _TOTALS
+_WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests": "total"}
 # For each runner: its name; a string that every summary has, which is searched first because that is fast; the pattern of
 # the summary; and the pattern of the line that names a failed test.
 _RUNNERS = (
@@ -35,25 +33,14 @@ _RUNNERS = (
     # `     Tests  1 failed | 119 passed (120)`
     ("vitest", "Test Files ", r"^ *Tests  .*\)$", r"^ *FAIL +(.+)$"),
     # `  40 passing (1s)`, `  3 failing`
-    ("mocha", " passing (", r"^ +\d+ (?:passing|failing|pending)", r"^ +\d+\) (.+)$"),
     (
-        "Playwright",
-        " passed (",
-        r"^ +\d+ (?:passed \(.*|failed|skipped)$",
-        r"^ {4}\[\S+\] › (.+?)(?: ─+)?$",
-    ),
-    # `[ERROR] Tests run: 12, Failures: 1, Errors: 0, Skipped: 0`; the line of one class goes on with its time
-    (
-        "Maven",
-        "Tests run:",
-        r"^(?:\[\w+\] *)?Tests run: .*Skipped: \d+$",
-        r"^\[ERROR\] {3}(\w+\.\w+)",
+        "mocha",
+        " passing (",
+        r"^ +\d+ (?:passing \(\d+m?s\)|(?:failing|pending)$)",
+        r"^ +\d+\) (.+)$",
     ),
     # `Failed!  - Failed:     1, Passed:    11, Skipped:     0, Total:    12`
     ("dotnet test", "ed!  - Failed: ", r"^(?:Passed|Failed)!  - .*", r"^ +Failed (\S+)"),
-    ("RSpec", " examples, ", r"^\d+ examples, .*", r"^rspec (\S+)"),
-    # `Tests: 12, Assertions: 30, Failures: 1.`, or `OK (12 tests, 30 assertions)`
-    ("PHPUnit", "ssertions", r"^(?:Tests: \d+, A|OK \(\d+ tests).*", r"^\d+\) (\S+)"),
     ("cargo test", "test result: ", r"^test result: .*", r"^test (\S+) .*\.\.\. FAILED"),
 )
 # The folders of pytest's `tests/unit/test_a.py::test_b`.

@@ -67,8 +67,8 @@ _DEFINITION = re.compile(
 )
 # How a line ends that opens a block, in YAML, in configurations and in most languages.
 _OPENINGS = ("{", ":")
-# How the part of a diff about one file begins, and a commit in a log.
-_FILE_OR_COMMIT = re.compile(r"diff --git |commit [0-9a-f]{7,40}$", re.MULTILINE)
+# How the part of a diff about one file begins.
+_OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
@@ -389,7 +389,7 @@ def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: in
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
-    if _FILE_OR_COMMIT.match(text, begin):
+    if text.startswith(_OF_A_FILE, begin):
         scopes[:] = [(-1, index)]
         return None
     while scopes and scopes[-1][0] >= depth + closes:
@@ -437,7 +437,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     if stop == begin:
         # Blank lines go with the text above them; thousands of them are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
-    if last - first >= SHORT or stop - first > LONG_LINE or _FILE_OR_COMMIT.match(text, begin):
+    if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):
         return False
     if text.endswith("\n", first, last):
         return False

@@ -116,6 +116,7 @@ def wanted_by(query: str) -> list[str]:
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return those of the lexemes `wanted` that `text` has."""
+    text = blanked_colours(text)
     words = dict.fromkeys(COMPOUND.findall(text))
     lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
     return set(wanted).intersection(lexemes)
@@ -124,7 +125,7 @@ def held_by(text: str, wanted: Iterable[str]) -> set[str]:
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
     """Return the words of `text`, as they are written, that have one of `lexemes`; each once, in order."""
     wanted = frozenset(lexemes)
-    words = dict.fromkeys(COMPOUND.findall(text))
+    words = dict.fromkeys(COMPOUND.findall(blanked_colours(text)))
     return [word for word in words if not wanted.isdisjoint(lexemes_of(word))]
 
 

@@ -135,12 +135,15 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     if "\r" not in sought and r"\r" not in sought:
         # Without the carriage returns `failed$` matches at the end of a line, and `.` does not match them.
         text = text.replace("\r\n", "\n")
-    if "\x1b" not in sought and r"\x1b" not in sought:
-        # The words of a line match as they are seen, whatever the colours between them.
-        text = without_colours(text)
     compile_sought = _caseless if selection.pattern is None else _pattern
     wanted = compile_sought(sought)
+    # The words of a line match as they are seen, whatever the colours between them, or else with these.
+    written = text
+    text = without_colours(written)
     matches = list(_touched_lines(text, wanted))
+    if not matches and written != text:
+        text = written
+        matches = list(_touched_lines(text, wanted))
     count = count_lines(text)
     if not matches:
         raise NothingMatchedError(_nothing_matched(text, count, selection.selector, sought))

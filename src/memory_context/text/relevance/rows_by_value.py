@@ -159,8 +159,10 @@ def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float,
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
-    columns, rows = _with_columns_of_members(columns, rows)
     measure = _measure_of(columns, rows, wanted)
+    if measure is None:
+        columns, rows = _with_columns_of_members(columns, rows)
+        measure = _measure_of(columns, rows, wanted)
     if measure is None and not wanted.asked.is_duration:
         return 0.0, []
     # The name of a JSON list says what its objects are.

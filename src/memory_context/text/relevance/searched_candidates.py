@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.index.chunks import card_of
-from memory_context.text.lines import blanked_colours
 from memory_context.text.read.lines_by_number import LineNumbers
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -51,8 +50,7 @@ class SearchedCandidates:
             for one in candidates
             if isinstance(one.item.content, str) and not is_secret(one.item)
         }
-        self._texts = {key: blanked_colours(one.item.text) for key, one in self._by_key.items()}
-        self._lines = {key: LineNumbers(text) for key, text in self._texts.items()}
+        self._lines = {key: LineNumbers(self.text_of(key)) for key in self._by_key}
 
     def __contains__(self, key: str) -> bool:
         """Return whether the candidate with this key may be searched."""
@@ -63,8 +61,8 @@ class SearchedCandidates:
         return [candidate.item for candidate in self._by_key.values()]
 
     def text_of(self, key: str) -> str:
-        """Return the text of the candidate with this key, with blanks for a terminal's colours."""
-        return self._texts[key]
+        """Return the text of the candidate with this key."""
+        return self._by_key[key].item.text
 
     def card_of(self, key: str) -> Iterable[str]:
         """Return the lexemes of the candidate's card: its description in the index."""

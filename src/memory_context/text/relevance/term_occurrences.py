@@ -25,7 +25,7 @@ from memory_context.text.excerpt.record_around_place import (
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
-from memory_context.text.lines import line_end, line_start
+from memory_context.text.lines import blanked_colours, line_end, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
@@ -395,18 +395,28 @@ def _word_spans(text: str, start: int, stop: int) -> Iterator[Span]:
 
     A run of a script without spaces is a word of its own.
     """
-    for match in COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS):
-        begin = match.start()
-        # What is left of a word that is cut off may be another name: `test_1` of `test_101`.
-        if match.end() <= start or begin >= stop:
+    first = max(0, start - ACROSS)
+    limits = first, stop + ACROSS
+    part = blanked_colours(text[slice(*limits)])
+    # What is left of a word that is cut off there may be another name: `test_1` of `test_101`.
+    cuts = [
+        place
+        for place in limits
+        if text[place - 1 : place].isalnum() and text[place : place + 1].isalnum()
+    ]
+    for match in COMPOUND.finditer(part):
+        begin = first + match.start()
+        if first + match.end() <= start or begin >= stop:
             continue
         compound = match.group()
         runs = [compound]
         if not compound.isascii():
             runs = UNSPACED_RUN.split(compound)
         for run in filter(None, runs):
-            yield begin, begin + len(run)
-            begin += len(run)
+            end = begin + len(run)
+            if begin not in cuts and end not in cuts:
+                yield begin, end
+            begin = end
 
 
 def _is_begun(asked: str, written: str) -> bool:

@@ -133,8 +133,8 @@ def record_table(text: str) -> TextTable | None:
     """Return the records of a text under the names of their fields; None for other texts.
 
     The column ``heading`` holds the heading above a record; fields in a heading, as in ``## Order: 1042, Status: open``,
-    become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. What only
-    introduces the records, as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
+    become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. A title
+    above the records, such as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
     are keys and values.
     """
     table = configuration_table(text) or pair_table(text)
@@ -144,11 +144,11 @@ def record_table(text: str) -> TextTable | None:
         text = _FIRST_BAR.sub(r"\1:", text)
     form = _form_of(text)
     names = Counter[str]()
-    again = texts = 0
-    has_headings = False
+    again = 0
+    has_headings = has_texts = False
     for block in _blocks(text, form):
         has_headings |= block.heading is not None
-        texts += bool(block.text)
+        has_texts |= bool(block.text)
         again += block.again
         # A name that never has a value is a title above other fields.
         names.update(name for name, value in block.fields.items() if value)
@@ -159,21 +159,21 @@ def record_table(text: str) -> TextTable | None:
     if len(names) > MOST_COLUMNS or 10 * again > names.total():
         return None
 
-    lead = next(_blocks(text, form))
-    introduces = not (lead.heading or form.has_sections or lead.fields.keys() & recurring)
-    if introduces:
-        names -= Counter(lead.fields.keys())
-        texts -= bool(lead.text)
+    begun = next(_blocks(text, form))
+    is_title = not (begun.heading or begun.text or any(begun.fields.values()))
+    first_record = 1 if is_title else 0
     first = [HEADING] if has_headings else []
-    last = [TEXT] if texts else []
+    last = [TEXT] if has_texts else []
 
     def rows() -> Iterator[Row]:
         """Yield a row for each record."""
-        first_record = 1 if introduces else 0
         for block in islice(_blocks(text, form), first_record, None):
-            heading = [block.heading] if has_headings else []
-            below = ["\n".join(block.text) or None] if texts else []
-            yield [*heading, *map(block.value, names), *below]
+            row: Row = list(map(block.value, names))
+            if has_headings:
+                row.insert(0, block.heading)
+            if has_texts:
+                row.append("\n".join(block.text) or None)
+            yield row
 
     return TextTable(column_names([*first, *names, *last]), rows, "the records")
 
@@ -206,7 +206,8 @@ def _matched(line: str) -> tuple[str, _Match | None]:
 
 def _form_of(text: str) -> _Form:
     """Return the form of a text's records."""
-    openers = Counter[tuple[int, str]]()
+    openers = Counter[str]()
+    deeper = Counter[tuple[int, str]]()
     indent = -1
     sign = ""
     has_sections = False
@@ -219,19 +220,27 @@ def _form_of(text: str) -> _Form:
             if indent < 0:
                 indent = depth
                 sign = match["sign"][0]
-            if is_first:
-                openers[depth, _name_of(match)] += 1
+            if is_first and depth <= indent:
+                openers[_name_of(match)] += 1
+            elif is_first:
+                deeper[depth, _name_of(match)] += 1
             is_first = False
         elif _SECTION.fullmatch(line.text):
             is_first = has_sections = True
         else:
             is_title = _TITLE.fullmatch(line.text) is not None
             is_first = is_heading or is_title or _ends_block(line.text)
-    recurring = [place for place, count in openers.items() if count > 1]
-    # What is said above records may be indented less than they are.
-    indent, opener = max(
-        recurring, key=lambda place: (-place[0], openers[place]), default=(indent, "")
-    )
+    opener = max(openers, key=openers.__getitem__, default="")
+    if openers[opener] > 1:
+        return _Form(opener, indent, sign, has_sections or sign == "=")
+    # Facts above records may be indented less than these are, all of which then begin with one field.
+    openers_at = Counter(depth for depth, _ in deeper)
+    recurring = [
+        (depth, name)
+        for (depth, name), count in deeper.items()
+        if count > 1 and openers_at[depth] == 1
+    ]
+    indent, opener = min(recurring, default=(indent, ""))
     return _Form(opener, indent, sign, has_sections or sign == "=")
 
 
