@@ -381,6 +381,16 @@ class TestRecall:
 
         assert context.stats().recalls <= 1
 
+    async def test_coloured_line_is_not_brought_back_again(self, context: MemoryContext) -> None:
+        """What stands in the prompt without its colours is in sight, as it is with them."""
+        text = " ".join(f"\x1b[32mjob-{n}\x1b[0m ended with code {n}." for n in range(900))
+        await fill(context, call("run"), results(text))
+
+        for _ in range(3):
+            await fill(context, user("With what code did job-700 end?"))
+
+        assert context.stats().recalls == 1
+
     async def test_unrelated(self, context: MemoryContext) -> None:
         """A message about something else brings nothing back."""
         await fill(context, call("run"), results(LOG))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from typing import Any, cast
 
 import pytest
@@ -137,7 +138,13 @@ def test_any_value_is_an_input(store: SQLAlchemyStore) -> None:
     """A value that JSON cannot hold, such as a dict with tuples as keys, is stored as text, too."""
     memory = memory_of(store)
     memory.save_context({"input": {("order", 1): "late"}}, {"output": "sorry"})
-    assert "late" in memory.load_memory_variables({})["history"]
+    memory.save_context({"input": {True: 1, "at": date(2026, 1, 31)}}, {"output": "fine"})
+    extra: dict[Any, Any] = {("order", 2): "lost"}
+    memory.save_context({"input": "and?"}, {"output": AIMessage("gone", additional_kwargs=extra)})
+    history = memory.load_memory_variables({})["history"]
+    assert "late" in history
+    assert '{"true": 1, "at": "2026-01-31"}' in history
+    assert history.endswith("AI: gone")
 
 
 def test_which_input_and_output(store: SQLAlchemyStore) -> None:

@@ -243,6 +243,7 @@ def test_line_ends_of_windows(pattern: str) -> None:
         ({"query": "did b fail?"}, "b failed"),
         ({"contains": "\x1b[31mfailed"}, "b \x1b[31mfailed\x1b[39m"),
         ({"pattern": r"\x1b\[31mfailed"}, "b \x1b[31mfailed\x1b[39m"),
+        ({"pattern": r"\033\[31m"}, "b \x1b[31mfailed\x1b[39m"),
         ({"lines": "2"}, "b \x1b[31mfailed\x1b[39m"),
     ],
 )

@@ -505,6 +505,7 @@ def test_axes_have_round_numbers(highest: float, ticks: list[str]) -> None:
         (999_600, "1 M"),
         (4_100_000, "4.1 M"),
         (1_234_000_000, "1.23 B"),
+        (1_234_500_000_000, "1,234 B"),
     ],
 )
 def test_large_numbers_of_tokens_are_rounded(tokens: int, said: str) -> None:

@@ -71,6 +71,9 @@ fees,(45.10)
 supplies,300.00
 travel,80.00
 """
+SHIPPED = json.dumps(
+    [{"shipping": {"price": 90 - n}, "product": f"p-{n}", "price": 10 + n} for n in range(30)]
+)
 USERS = json.dumps(
     {
         "data": [
@@ -132,6 +135,11 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which account has the lowest amount?", LEDGER, ["rent,"]),
         ("Which account has the highest amount?", LEDGER, ["sales,"]),
         ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
+        (
+            "Which product has the lowest price?",
+            SHIPPED,
+            ['{"shipping": {"price": 90}, "product": "p-0"'],
+        ),
         ("Which user has the most storage?", USERS, ['{"id": "usr_27",']),
         ("Which free user has the most seats?", USERS, ['{"id": "usr_22",']),
         ("Dearest order?", CAMEL, ['{"orderId": 8981,']),
