@@ -42,7 +42,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import rows_and_json_trees
 from memory_context.display.drawn_conversation import split_at_references
-from memory_context.display.escaped_html import as_text, bar
+from memory_context.display.escaped_html import Html, as_text, bar, tag
 from memory_context.display.safe_terminal_output import quoted
 from memory_context.model.call_log_records import CallTotals, KeptTotals
 from memory_context.model.displayed import Displayed
@@ -550,6 +550,12 @@ def test_a_value_that_nothing_draws() -> None:
 
     assert {"text/plain": "<Unknown>"} == Unknown()._repr_mimebundle_()
     assert bundle(MemoryList([item_with("a")])) == bundle(Memories([item_with("a")]))
+
+
+def test_details_begin_on_a_line_of_their_own() -> None:
+    """In a terminal, what a notebook unfolds is not joined to the words before it."""
+    folded = tag("details", tag("summary", "facts"), "user 42")
+    assert "1 more row\nfacts\nuser 42" == as_text(Html(tag("span", "1 more row") + folded)).strip()
 
 
 @given(part=st.floats(0, 1))

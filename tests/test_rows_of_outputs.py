@@ -964,6 +964,11 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         [[None, "shop", None, None], ["a", None, "1", "x"], ["b", None, "2", "y"]],
     ),
     "Python": lines_of(PYTHON),
+    "a table without names": (
+        "|\n|---|---|\n| 1 | 2 |\n| 4 | 5 |\n",
+        ("column1", "column2"),
+        [["1", "2"], ["4", "5"]],
+    ),
     "days and what happened": lines_of("Week 12:\n20260101 met Ann\n20260102 met Bo\n"),
     "commits with a remark": lines_of("f6a6acf Mend it\nsee also:\n0123456789 Add more\n"),
     "words with a number behind them": lines_of(

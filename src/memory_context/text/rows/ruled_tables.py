@@ -152,7 +152,8 @@ def markdown_table(text: str) -> TextTable | None:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
         if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
-            return _between_bars(text, names, above + 2)
+            table = _between_bars(text, names, above + 2)
+            return table if table.columns else None
     return None
 
 
