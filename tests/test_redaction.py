@@ -243,7 +243,7 @@ CUT_KEY = pem(random.Random(5), lines=3)[:150]
 PIECES = st.deferred(lambda: st.sampled_from(
     [
         *(sample.text for _, sample in planted(7)[::23]),
-        *(" ", "\n", "\\n", '"', "\\", "=", ":", "password", "token=", "://", "@", "[redacted ", "[redacted jwt]", "]", "-----", "eyJ"),
+        *(" ", "\n", "\x1b[1m", "\x1b]0;\r", "\x07", "\\n", '"', "\\", "=", ":", "password", "token=", "://", "@", "[redacted ", "[redacted jwt]", "]", "-----", "eyJ"),
         pem(random.Random(5), lines=3),
         CUT_KEY,
     ]
@@ -265,6 +265,23 @@ def test_escapes_between_a_name_and_its_key(between: str) -> None:
     """In JSON, tabs and ends of lines are escapes; elsewhere a backslash may stand before a word."""
     key = "Q7zkP2mX9vLr4TnB8wYdA3s"
     assert f"token:{between}[redacted token]" == Redactor().redact(f"token:{between}{key}").text
+
+
+@for_each(
+    "text, redacted",
+    [
+        ('\x1b[2mpassword\x1b[0m: "S3cr3tValue77xQ"', 'password: "[redacted password]"'),
+        ("key AKIA\x1b[1mIOSFODNN7\x1b[0mEXAMPL2 of ann", "key [redacted aws_key] of ann"),
+        (
+            "\x1b[32mtoken:\x1b[0m Q7zkP2mX9vLr4TnB8wYdA3s",
+            "token: [redacted token]",
+        ),
+        ("\x1b[32mdone\x1b[0m in 3 s", "\x1b[32mdone\x1b[0m in 3 s"),
+    ],
+)
+def test_colours_hide_no_secret(text: str, redacted: str) -> None:
+    """A secret is found through the colours of a terminal, which then go; without one they stay."""
+    assert redacted == Redactor().redact(text).text
 
 
 KEY_BEHIND_A_TAB = "sm_sat_adLu6HulCNUnzf7m"

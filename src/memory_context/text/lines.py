@@ -13,7 +13,7 @@ BLANK_LINE = "\n\n"
 # A terminal's colours and movements, such as ESC [32m; what `tput` ends them with, ESC ( B; titles, such as ESC ]0;… BEL.
 # Links, ESC ]8;…, stay: they hold an address.
 _ESCAPE_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\n]*(?:\x07|\x1b\\))"
+    r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")

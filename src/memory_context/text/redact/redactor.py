@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.runtime import events
+from memory_context.text.lines import without_colours
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
 from memory_context.text.redact.keys_near_names import NEAR
@@ -159,6 +160,11 @@ class Redactor:
         # Once a secret is gone, the text next to it may be recognised as another one.
         for _ in range(PASSES):
             spans = self._spans(text, rules, until)
+            plain = without_colours(text)
+            if not spans and plain != text:
+                # A colour may divide a secret, or part it from its name. Where that hides one, all colours go.
+                spans = self._spans(plain, rules, until)
+                text = plain if spans else text
             if not spans:
                 break
             secrets += (Secret(span.kind, text[span.start : span.end]) for span in spans)
