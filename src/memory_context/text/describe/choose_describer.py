@@ -80,25 +80,27 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
     if line:
         return line
     unwrapped = unwrap(text)
-    path = path_in(arguments)
-    description = identify(unwrapped.text, path)
-    # A document may hold any other kind of text in one of its sections.
-    if description.kind is not Kind.RECORDS:
-        description = describe_document(sample_of(unwrapped.text, path)) or description
+    description = identify(unwrapped.text, path_in(arguments), may_be_document=True)
     return replace(description, is_cut=description.is_cut or unwrapped.is_cut).line()
 
 
-def identify(text: str, path: str = "") -> Description:
-    """Return the description of `text`, which must be unwrapped; `path` is where it was read, or empty."""
+def identify(text: str, path: str = "", *, may_be_document: bool = False) -> Description:
+    """Return the description of `text`, which must be unwrapped; `path` is where it was read, or empty.
+
+    A document may hold any other kind of text in one of its sections. Without *may_be_document* it is described as that.
+    """
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
     sample = sample_of(text.removeprefix(BYTE_ORDER_MARK), path)
-    return (
+    description = (
         _first_of(_SURE, sample)
         or _behind_lead(sample)
         or _first_of(_UNSURE, sample)
         or describe_plain(sample)
     )
+    if may_be_document and description.kind is not Kind.RECORDS:
+        return describe_document(sample) or description
+    return description
 
 
 def _first_of(describers: _Describers, sample: Sample) -> Description | None:

@@ -391,23 +391,18 @@ class _ChunkWords:
 
 
 def _word_spans(text: str, start: int, stop: int) -> Iterator[Span]:
-    """Yield the spans of the words in a part of a text, those at its ends whole.
+    """Yield the spans of the words in a part of a text, without those that an end of the part cuts off.
 
     A run of a script without spaces is a word of its own.
     """
-    first = max(0, start - ACROSS)
-    limits = first, stop + ACROSS
-    part = blanked_colours(text[slice(*limits)])
-    # What is left of a word that is cut off there may be another name: `test_1` of `test_101`.
+    # What is left of a word that is cut off may be another name: `test_1` of `test_101`.
     cuts = [
         place
-        for place in limits
+        for place in (start, stop)
         if text[place - 1 : place].isalnum() and text[place : place + 1].isalnum()
     ]
-    for match in COMPOUND.finditer(part):
-        begin = first + match.start()
-        if first + match.end() <= start or begin >= stop:
-            continue
+    for match in COMPOUND.finditer(blanked_colours(text[start:stop])):
+        begin = start + match.start()
         compound = match.group()
         runs = [compound]
         if not compound.isascii():
