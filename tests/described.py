@@ -478,6 +478,11 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
         "".join(f"10.0.0.{n}:8080: connection refused\n" for n in range(9)),
         {},
     ),
+    (
+        "records below headings",
+        "# Orders\n\n" + "\n".join(f"## Order {n}\n\nname: n{n}\nstate: open\n" for n in range(5)),
+        {},
+    ),
     ("code below comments like headings", f"# Shop\n\n## Models\n\nimport os\n\n{PYTHON}", {}),
     ("cargo test", CARGO_TEST, {}),
     ("traceback", TRACEBACK, {}),

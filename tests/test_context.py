@@ -391,6 +391,18 @@ class TestRecall:
 
         assert context.stats().recalls == 1
 
+    async def test_coloured_line_of_a_short_result_is_in_sight(
+        self, context: MemoryContext
+    ) -> None:
+        """A line of a folded text that a short result has brought in its colours does not come again."""
+        lines = [f"\x1b[32mjob-{n}\x1b[0m ended with code {n * 7}." for n in range(400)]
+        await fill(context, call("run"), results("\n".join(lines)))
+        await fill(context, call("grep"), results(lines[300]))
+
+        await fill(context, user("With what code did job-300 end?"))
+
+        assert context.stats().recalls == 0
+
     async def test_unrelated(self, context: MemoryContext) -> None:
         """A message about something else brings nothing back."""
         await fill(context, call("run"), results(LOG))
