@@ -90,6 +90,7 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         ("id,name,total\n" + "1,ann,2.5\n" * 1204, "CSV 1,204 rows x 3 columns: id, name, total"),
         (TRACEBACK, "traceback: KeyError 'user_id' in app/auth.py:88"),
         (HTML, 'HTML page "Orders & carts", 14 links'),
+        (f"Contents of https://x.org/a:\n{HTML}", 'HTML page "Orders & carts", 14 links'),
         (YAML, "YAML, 8 lines: version, services (2)"),
         ("", "empty text"),
         (" \n\t\n", "blank text"),

@@ -1119,3 +1119,79 @@ def test_messages_of_another_program_have_records() -> None:
     largest = max(lines, key=lambda line: int(json.loads(line)["amount"]))
     shown = excerpt("\n".join(lines), "Which admin has the largest amount?", 200, len).text
     assert json.loads(largest)["name"] in shown
+
+
+PAGE = "\n".join(
+    (
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><title>Opening hours</title>',
+        "<script>",
+        *(f'  if (a < {n}) {{ load("tracker-{n}.js"); }}' for n in range(60)),
+        "</script><style>.b > .c { color: red }</style></head>",
+        '<body class="[&>svg]:w-4"><h2>Branches</h2>',
+        "<p>We are open on <b>weekdays</b>,",
+        "   and closed on&nbsp;holidays.</p>",
+        *(
+            f'<tr><td>Branch {n}<td><a href="/branch/{n}">Street {n}</a></td></tr>'
+            for n in range(100)
+        ),
+        "</body></html>",
+    )
+)
+
+
+def test_of_a_page_its_words_are_shown() -> None:
+    """Of an HTML page there are no tags and programs; lines are numbered as in the page, links have their addresses."""
+    shown = excerpt(
+        PAGE, "When is the branch at Street 70 closed?", 60, default_counter().count, ranking=ANSWER
+    )
+
+    assert shown.text.startswith(
+        "…2\nOpening hours\n## Branches\nWe are open on weekdays, and closed on holidays."
+    )
+    assert "\n…138\nBranch 70 | Street 70 (/branch/70)" in shown.text
+    assert "tracker" not in shown.text
+    assert "<" not in shown.text
+    assert shown.ranges == ()
+
+
+@for_each(
+    "wrapping",
+    [
+        lambda page: json.dumps({"content": [{"type": "text", "text": page}], "isError": False}),
+        lambda page: f"Contents of https://example.org/hours:\n{page}",
+        lambda page: f"HTTP/2 200\ncontent-type: text/html\n\n{page}",
+        lambda page: f"<!-- saved -->\n<?xml version='1.0'?>\n{page}",
+    ],
+)
+def test_a_page_in_a_result_is_shown_by_its_words(wrapping: Callable[[str], str]) -> None:
+    """A page may be in the result of an MCP tool, and after what a tool says about it."""
+    shown = excerpt(
+        wrapping(PAGE), "closed on holidays", 60, default_counter().count, ranking=ANSWER
+    )
+
+    assert "We are open on weekdays, and closed on holidays." in shown.text
+
+
+@for_each(
+    "text",
+    [
+        f"def page():\n    return '''{PAGE}'''",
+        f"Why does this show nothing?\n{PAGE}",
+        PAGE.replace("<!DOCTYPE html>", "<svg>").replace("<html", "<g"),
+    ],
+)
+def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
+    """The code of a program, a message about a page, and a drawing are no pages."""
+    shown = excerpt(text, "weekdays", 60, default_counter().count, ranking=ANSWER)
+
+    assert "<b>weekdays</b>" in shown.text
+
+
+def test_code_in_a_page_keeps_its_lines() -> None:
+    """Within `<pre>` lines and their indentation stay; elsewhere only elements end a line."""
+    page = (
+        "<html><body><p>Run\n it:<pre>for a in <i>b</i>:\n    print(a &lt; 1)\n</pre></body></html>"
+    )
+
+    assert excerpt(page, "", 60, len).text == "Run it:\nfor a in b:\n    print(a < 1)"

@@ -20,9 +20,9 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of
 from memory_context.model.media import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import Kind, identify
-from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse
 from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.unwrap import unwrap
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000

@@ -25,6 +25,7 @@ from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
+from memory_context.text.html_pages import is_html_page, words_of_markup
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
@@ -163,7 +164,10 @@ class RecalledText:
             lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
-        text = self.redacted(without_colours(lines.text))
+        text = without_colours(lines.text)
+        if is_html_page(item.text):
+            text = words_of_markup(text, keeps_lines=True).text
+        text = self.redacted(text)
         # Redaction may have made the text longer.
         if count(text) > max(tokens_left, count(lines.text)):
             text = excerpt(text, query, tokens_left, count).text

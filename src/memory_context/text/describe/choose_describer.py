@@ -34,9 +34,9 @@ from memory_context.text.describe.source_code import describe_source
 from memory_context.text.describe.tabular import describe_records, describe_table
 from memory_context.text.describe.test_runs import describe_test_run
 from memory_context.text.describe.tracebacks import describe_traceback
-from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.describe.yaml_documents import describe_yaml
 from memory_context.text.lines import BYTE_ORDER_MARK
+from memory_context.text.unwrap import unwrap
 
 _Describers: TypeAlias = tuple[Callable[[Sample], Description | None], ...]
 

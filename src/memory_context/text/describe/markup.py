@@ -8,9 +8,9 @@ import re
 from memory_context.model.one_line import one_line
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample
+from memory_context.text.html_pages import BEGINS_PAGE
 
 LONGEST_TITLE = 40
-_PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 # The length of an element's name is limited, so that a long word after a bracket is not read again and again.
@@ -30,10 +30,8 @@ _SECTION = re.compile(r"(?<=\n\n)#{2,6} +\S[^\n]*\n[ \t]*$", re.MULTILINE)
 
 def describe_markup(sample: Sample) -> Description | None:
     """Describe an HTML page or XML."""
-    if not sample.head.lstrip().startswith("<"):
-        return None
     size = counted(sample.line_count, "line")
-    if _PAGE.search(sample.head[:2000]):
+    if BEGINS_PAGE.match(sample.head):
         facts = "HTML page"
         title = _TITLE.search(sample.head)
         if title:
@@ -43,6 +41,8 @@ def describe_markup(sample: Sample) -> Description | None:
         if links:
             size = counted(links, "link")
         return Description(Kind.MARKUP, f"{facts}, {size}")
+    if not sample.head.lstrip().startswith("<"):
+        return None
     names = unique_names(_ELEMENT.findall(sample.head))
     # The first element is the root, which ends last.
     if names and f"</{names[0]}>" in sample.tail:

@@ -7,6 +7,7 @@ Previews, recalled text and partial reads all use the function `excerpt`, each w
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,7 +32,8 @@ from memory_context.text.excerpt.segments_within_budget import (
     price_of,
     with_more,
 )
-from memory_context.text.lines import line_end, line_start
+from memory_context.text.html_pages import words_of_page
+from memory_context.text.lines import line_end, line_start, without_colours
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
@@ -41,6 +43,7 @@ from memory_context.text.relevance.records_meant import records_meant
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
+FROM_THE_FIRST = range(1, sys.maxsize)
 # What a gap mark costs at most, in tokens.
 GAP_COST = 6
 READING = Ranking(
@@ -101,6 +104,8 @@ def excerpt(
 
     With a ranking that finds records, the records that the question means take precedence over other segments.
 
+    It is an excerpt of what a person sees of the text: without a terminal's colours, and of an HTML page its words only.
+
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
 
@@ -113,6 +118,25 @@ def excerpt(
         known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
+    page = words_of_page(text)
+    if page is None:
+        numbers = range(first_line, sys.maxsize)
+        return _excerpt(without_colours(text), question, budget, cost, ranking, known, numbers)
+    shown = _excerpt(page.text, question, budget, cost, ranking, known, page.numbers)
+    # No line of the page itself is shown whole.
+    return replace(shown, ranges=())
+
+
+def _excerpt(
+    text: str,
+    question: str,
+    budget: int,
+    cost: Cost,
+    ranking: Ranking,
+    known: AbstractSet[str],
+    numbers: Sequence[int],
+) -> Excerpt:
+    """Return an excerpt as `excerpt` does, of a text that a person sees as it is; *numbers* are those of its lines."""
     regions = [(0, len(text))]
     if len(text) > LARGE:
         regions = hotspots(text, question)
@@ -140,13 +164,13 @@ def excerpt(
     is_answer = bool(chosen)
     if not chosen:
         if fits(text, budget, cost):
-            whole = text.removesuffix("\n")
-            lines = (first_line, first_line + whole.count("\n"))
-            return Excerpt(whole, (lines,), is_answer=False)
+            lines = ShownLines(text, numbers)
+            lines.show(0, len(text))
+            return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
-    shown = _within(budget, found, first_line, chosen, cost)
+    shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
 
 
@@ -204,13 +228,13 @@ def _segments_of(
 def _within(
     budget: int,
     found: Segmentation,
-    first_line: int,
+    numbers: Sequence[int],
     chosen: list[int],
     cost: Cost,
 ) -> Excerpt:
     """Render the *chosen* segments, dropping the last chosen ones until the excerpt costs no more than *budget*."""
     while chosen:
-        shown = _rendered(found, first_line, sorted(chosen))
+        shown = _rendered(found, numbers, sorted(chosen))
         over = cost(shown.text) - budget
         if over <= 0:
             return shown
@@ -233,13 +257,13 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     return NOTHING_SHOWN
 
 
-def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
+def _rendered(found: Segmentation, numbers: Sequence[int], indexes: list[int]) -> Excerpt:
     """Render the segments as one text; each JSON record on a line of its own."""
     text = found.text
     segments = [found.segments[index] for index in indexes]
     if len(found.containers) == 1:
-        return show_spans(text, ((one.start, one.end) for one in segments), first_line)
-    lines = ShownLines(text, first_line)
+        return show_spans(text, ((one.start, one.end) for one in segments), numbers)
+    lines = ShownLines(text, numbers)
     shown = dict[tuple[int, int], list[Segment]]()
     place = end = 0
     for segment in segments:
@@ -257,8 +281,16 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
-def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt:
-    """Return an excerpt of *spans* with gap marks between them; the spans are in the order of the text, and may overlap."""
+def show_spans(
+    text: str, spans: Iterable[Span], numbers: Sequence[int] = FROM_THE_FIRST
+) -> Excerpt:
+    """Return an excerpt of *spans* with gap marks between them; the spans are in the order of the text, and may overlap.
+
+    Args:
+        text: The whole text.
+        spans: The parts to show.
+        numbers: The numbers of its lines; see `ShownLines`.
+    """
     parts = list[Span]()
     for start, stop in spans:
         # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole.
@@ -267,7 +299,7 @@ def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt
             parts.append((first, max(last, stop)))
         else:
             parts.append((start, stop))
-    lines = ShownLines(text, first_line)
+    lines = ShownLines(text, numbers)
     shown = ""
     shown_end = 0
     for start, stop in parts:
@@ -291,7 +323,7 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
         if shown_end:
             return f" {GAP} "
         return f"{GAP} "
-    gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
+    gap = lines.gap_before(start)
     if shown_end:
         gap = "\n" + gap
     if text[start - 1] != "\n":
@@ -333,30 +365,35 @@ class ShownLines:
         ranges: The first and the last whole line of each part that was shown.
     """
 
-    def __init__(self, text: str, first: int = 1) -> None:
+    def __init__(self, text: str, numbers: Sequence[int] = FROM_THE_FIRST) -> None:
+        """Number the lines of *text* with *numbers*, one for each line; gap marks have none if these are empty."""
         self.ranges = list[Span]()
         self._text = text
-        self._numbers = LineNumbers(text)
-        self._before = first - 1
+        self._lines = LineNumbers(text)
+        self._numbers = numbers
 
     def opening(self) -> str:
         """Return the gap mark before the first line, if the text begins within a longer one; otherwise nothing."""
-        if self._before:
-            return GAP_AT_LINE.format(line=self.number_at(0)) + "\n"
+        if self._numbers and self._numbers[0] > 1:
+            return self.gap_before(0)
         return ""
 
-    def number_at(self, place: int) -> int:
-        """Return the number of the line that the offset `place` is in."""
-        return self._before + self._numbers.at(place)
+    def gap_before(self, place: int) -> str:
+        """Return the gap mark above the line that the offset `place` is in."""
+        if not self._numbers:
+            return f"{GAP}\n"
+        return GAP_AT_LINE.format(line=self._number_at(place)) + "\n"
 
     def show(self, start: int, end: int) -> None:
         """Record the lines that ``text[start:end]`` holds whole."""
+        if not self._numbers:
+            return
         text = self._text
         before = text[line_start(text, start) : start]
         after = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
-        first = self.number_at(start)
-        last = self.number_at(end)
+        first = self._number_at(start)
+        last = self._number_at(end)
         if before.strip():
             first += 1
         # A line counts as whole even if the comma after a JSON member is not shown.
@@ -364,3 +401,6 @@ class ShownLines:
             last -= 1
         if last >= first:
             self.ranges.append((first, last))
+
+    def _number_at(self, place: int) -> int:
+        return self._numbers[self._lines.at(place) - 1]

@@ -9,7 +9,6 @@ from memory_context.model.media import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import without_colours
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.pages_of_json import page_of_values
 from memory_context.text.read.paging import line_numbers, page_of, page_of_lines, truncated
@@ -64,7 +63,7 @@ def read_part(
 def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page:
     if budget is None:
         budget = DEFAULT_ANSWER
-    chosen = excerpt(without_colours(text), query, budget, cost)
+    chosen = excerpt(text, query, budget, cost)
     if text and not chosen.text:
         raise BudgetTooSmallError
     part = prompts.PART_EXCERPT_BRIEFLY

@@ -45,7 +45,7 @@ _XML = (
 )
 _TOKEN = re.compile(_XML)
 # Programs and styles of a page are no markup; in XML, ordinary elements may have these names.
-_TOKEN_OF_HTML = re.compile(rf"(?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)|{_XML}")
+TOKEN_OF_HTML = re.compile(rf"(?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)|{_XML}")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w:.-]*+)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s\"'>]++))?")
 _CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
 # The elements of HTML that are read, and those that each may be in: so `<td>` closes the cell before it.
@@ -221,7 +221,7 @@ def _elements(text: str, around: Mapping[str, Sequence[str]]) -> list[_Element]:
     elements = list[_Element]()
     pieces = list[str]()
     remaining = MOST_PARTS
-    tokens = _TOKEN_OF_HTML if around else _TOKEN
+    tokens = TOKEN_OF_HTML if around else _TOKEN
     for token in tokens.finditer(text):
         name = token["name"] or ""
         if around:

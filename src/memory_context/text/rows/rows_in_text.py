@@ -8,7 +8,6 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample_for_describers import HEAD, behind_lead
-from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
@@ -27,6 +26,7 @@ from memory_context.text.rows.ruled_tables import (
 from memory_context.text.rows.separated_values import answer_table, separated_table
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
+from memory_context.text.unwrap import unwrap
 
 NO_TABLE = "this text has no rows: it is empty"
 
