@@ -355,13 +355,14 @@ class TestRecall:
     async def test_without_markup(self, context: MemoryContext) -> None:
         """The preview of an HTML page and what comes back of it are its words."""
         rows = (f"<tr><td>worker-{n}</td><td>{n * 7} jobs</td></tr>" for n in range(400))
-        page = "\n".join(("<html><body><table>", *rows, "</table></body></html>"))
+        names = "<tr><th>Name</th>\n<th>Done</th></tr>"
+        page = "\n".join(("<html><body><table>", names, *rows, "</table></body></html>"))
         preview = await fill(context, user("go"), call("fetch"), results(page))
 
         *_, recall, _ = await fill(context, user("How many jobs did worker-123 do?"))
 
         assert "<" not in shown(preview[-1])
-        assert "\n…125\nworker-123 | 861 jobs" in shown(recall)
+        assert "Name | Done\n--- | ---\n…127\nworker-123 | 861 jobs" in shown(recall)
 
     async def test_what_the_answer_has_named(self, context: MemoryContext) -> None:
         """A question with a pronoun gets the line of what the answer before it named."""

@@ -1147,7 +1147,7 @@ def test_of_a_page_its_words_are_shown() -> None:
     )
 
     assert shown.text.startswith(
-        "…2\nOpening hours\n## Branches\nWe are open on weekdays, and closed on holidays."
+        "…65\n## Branches\n\nWe are open on weekdays, and closed on holidays."
     )
     assert "\n…138\nBranch 70 | Street 70 (/branch/70)" in shown.text
     assert "tracker" not in shown.text
@@ -1189,9 +1189,9 @@ def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
 
 
 def test_code_in_a_page_keeps_its_lines() -> None:
-    """Within `<pre>` lines and their indentation stay; elsewhere only elements end a line."""
+    """Within `<pre>` lines and their indentation stay; elsewhere elements alone end a line."""
     page = (
         "<html><body><p>Run\n it:<pre>for a in <i>b</i>:\n    print(a &lt; 1)\n</pre></body></html>"
     )
 
-    assert excerpt(page, "", 60, len).text == "Run it:\nfor a in b:\n    print(a < 1)"
+    assert excerpt(page, "", 60, len).text == "Run it:\n\nfor a in b:\n    print(a < 1)"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_right
-from itertools import accumulate
 from typing import NamedTuple
 
-from memory_context.text.lines import line_spans
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.rows.records_of_markup import TOKEN_OF_HTML
 from memory_context.text.unwrap import unwrap
@@ -28,7 +25,8 @@ _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span"
     r"|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-_HEADING = re.compile("h([1-6])")
+# Elements with a blank line around them.
+_APART = re.compile("p|pre|ul|ol|dl|table|blockquote|section|article")
 # An address that is not within the page, or a program.
 _ADDRESS = re.compile(r"""\bhref\s*=\s*["']?((?!#|javascript:)[^\s"'<>]{1,300})""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
@@ -38,8 +36,7 @@ class PageWords(NamedTuple):
     """The words of a page.
 
     Attributes:
-        text: The words. Each heading (marked as in Markdown), paragraph, item of a list and row of a table is a line, and
-            no line is blank.
+        text: The words. Each heading, paragraph, item of a list and row of a table is a line, as in Markdown.
         numbers: For each of these lines, the number of the line of the page in which it begins; empty if the page is in the
             wrapping of a tool's result.
     """
@@ -48,83 +45,114 @@ class PageWords(NamedTuple):
     numbers: list[int]
 
 
-def is_html_page(text: str) -> bool:
-    """Return whether a text is an HTML page, perhaps in the wrapping of a tool's result."""
-    return _page_of(text) is not None
-
-
 def words_of_page(text: str) -> PageWords | None:
     """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result; None if it is no page."""
-    page = _page_of(text)
-    if page is None:
-        return None
-    words = words_of_markup(page)
-    return words if page == text else words._replace(numbers=[])
-
-
-def words_of_markup(markup: str, *, keeps_lines: bool = False) -> PageWords:
-    """Return the words of HTML.
-
-    Args:
-        markup: A page or a part of one.
-        keeps_lines: Whether the lines of a paragraph stay, as they do within `<pre>`.
-    """
-    # The first line break belongs to no token, so that what begins a line follows one.
-    shown = ["\n"]
-    places = [0]
-    stays = keeps_lines
-    address = ""
-    for token in TOKEN_OF_HTML.finditer(markup):
-        name = (token["name"] or "").lower()
-        begins = not token["end"]
-        place = token.start()
-        words = html.unescape(token["text"] or token["data"] or "")
-        if not stays:
-            place = token.end() - len(token[0].lstrip())
-            words = _SPACE.sub(" ", words)
-            if shown[-1].endswith("\n"):
-                words = words.lstrip()
-        if name == "pre":
-            stays = keeps_lines or begins
-        if name == "a":
-            # A link without words, such as a drawing, says nothing.
-            words = address if shown[-1] != "\n" else ""
-            found = _ADDRESS.search(token["attributes"]) if begins else None
-            address = f" ({html.unescape(found[1])})" if found else ""
-        elif name in ("td", "th"):
-            words = " | " if begins and shown[-1] != "\n" else ""
-        elif name and not _WITHIN_LINES.fullmatch(name):
-            words = "\n"
-        heading = _HEADING.fullmatch(name)
-        if heading and begins:
-            words = "\n" + "#" * int(heading[1]) + " "
-        if words:
-            shown.append(words)
-            places.append(place)
-    return _without_blank_lines(markup, shown, places)
-
-
-def _without_blank_lines(markup: str, shown: list[str], places: list[int]) -> PageWords:
-    """Join the pieces that are *shown*, each of which begins at one of *places*, without blank lines."""
-    text = "".join(shown)
-    ends = list(accumulate(map(len, shown)))
-    page = LineNumbers(markup)
-    lines = list[str]()
-    numbers = list[int]()
-    for start, stop in line_spans(text, 0, len(text)):
-        line = text[start:stop].rstrip()
-        if not line:
-            continue
-        lines.append(line)
-        piece = bisect_right(ends, start)
-        before = ends[piece] - len(shown[piece])
-        numbers.append(page.at(places[piece] + start - before))
-    return PageWords("\n".join(lines), numbers)
-
-
-def _page_of(text: str) -> str | None:
-    """Return the page without its wrapping; None if the text is no page."""
     if not _ANY_FIRST_TAG.search(text, 0, FARTHEST):
         return None
     page = unwrap(text).text
-    return page if BEGINS_PAGE.match(page) else None
+    if not BEGINS_PAGE.match(page):
+        return None
+    lines = _Lines()
+    for token in TOKEN_OF_HTML.finditer(page):
+        if token["name"]:
+            lines.add_tag(token)
+        else:
+            lines.add_text(html.unescape(token["text"] or token["data"] or ""), token.start())
+    words = lines.numbered(page)
+    return words if page == text else words._replace(numbers=[])
+
+
+class _Lines:
+    """Collects the lines of a page's words, and where in the page each of them begins; the last line is being written."""
+
+    def __init__(self) -> None:
+        self._lines = [""]
+        self._places = [0]
+        self._is_as_written = False
+        # The address of the link that has begun.
+        self._address = ""
+        # Of the row that is being written: how many cells it has, and how many of them are names of columns.
+        self._cells = self._names = 0
+
+    def add_tag(self, tag: re.Match[str]) -> None:
+        """Begin and end lines, cells and links as a tag says."""
+        name = tag["name"].lower()
+        begins = not tag["end"]
+        match name:
+            case "a":
+                self._end_link()
+                found = _ADDRESS.search(tag["attributes"]) if begins else None
+                self._address = html.unescape(found[1]) if found else ""
+            case "td" | "th":
+                if begins:
+                    self._begin_cell(is_name=name == "th")
+            case "tr":
+                self._end_row()
+            case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
+                self._end(apart=True)
+                if begins:
+                    self._write("#" * int(name[1]) + " ", tag.start())
+            case _ if not _WITHIN_LINES.fullmatch(name):
+                self._end(apart=bool(_APART.fullmatch(name)))
+                if name == "pre":
+                    self._is_as_written = begins
+            case _:
+                pass
+
+    def add_text(self, text: str, place: int) -> None:
+        """Add text that begins at the offset *place* of the page: in `<pre>` as it is written, else with single spaces."""
+        if self._is_as_written:
+            first, *others = text.split("\n")
+            self._write(first, place)
+            place += len(first) + 1
+            for line in others:
+                self._begin(line, place)
+                place += len(line) + 1
+            return
+        place += len(text) - len(text.lstrip())
+        words = _SPACE.sub(" ", text)
+        if not self._lines[-1]:
+            words = words.lstrip()
+        if words:
+            self._write(words, place)
+
+    def numbered(self, page: str) -> PageWords:
+        """Return the lines, with their numbers in the page."""
+        numbers = map(LineNumbers(page).at, self._places)
+        return PageWords("\n".join(self._lines).rstrip(), list(numbers))
+
+    def _end_link(self) -> None:
+        # A link without words, such as a picture, says nothing.
+        if self._address and self._lines[-1]:
+            self._lines[-1] += f" ({self._address})"
+
+    def _begin_cell(self, *, is_name: bool) -> None:
+        self._cells += 1
+        self._names += is_name
+        if self._lines[-1]:
+            self._lines[-1] = f"{self._lines[-1].rstrip()} | "
+
+    def _end_row(self) -> None:
+        """End a row of a table; below the names of columns comes a rule, as in Markdown."""
+        self._end()
+        if self._names == self._cells > 1:
+            self._write(" | ".join(["---"] * self._cells), self._places[-2])
+            self._end()
+        self._cells = self._names = 0
+
+    def _end(self, *, apart: bool = False) -> None:
+        """End the line, if it has words; if what follows is *apart*, a blank line comes before it."""
+        if self._lines[-1]:
+            self._begin("", 0)
+        if apart and self._lines[-2:-1] not in ([], [""]):
+            self._begin("", 0)
+
+    def _write(self, words: str, place: int) -> None:
+        if not self._lines[-1]:
+            self._places[-1] = place
+        self._lines[-1] += words
+
+    def _begin(self, line: str, place: int) -> None:
+        self._lines[-1] = self._lines[-1].rstrip()
+        self._lines.append(line)
+        self._places.append(place)

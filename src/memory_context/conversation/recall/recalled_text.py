@@ -25,10 +25,11 @@ from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.html_pages import is_html_page, words_of_markup
+from memory_context.text.html_pages import PageWords, words_of_page
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.relevance.searched_candidates import Ranges
 
 FOUND_TOKENS = 600
@@ -158,16 +159,16 @@ class RecalledText:
             return "", Excerpt("")
         query = expansion.query or request.message
         lines = _lines_of(item, expansion, tokens_left, count)
-        if expansion.records and is_conversation(item.text):
+        page = words_of_page(item.text) if expansion.records else None
+        if page:
+            lines = _lines_of_page(page, query, tokens_left, count)
+        elif expansion.records and is_conversation(item.text):
             lines = show_turns(item.text, expansion.records, query, tokens_left, count)
         elif expansion.records:
             lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
-        text = without_colours(lines.text)
-        if is_html_page(item.text):
-            text = words_of_markup(text, keeps_lines=True).text
-        text = self.redacted(text)
+        text = self.redacted(without_colours(lines.text))
         # Redaction may have made the text longer.
         if count(text) > max(tokens_left, count(lines.text)):
             text = excerpt(text, query, tokens_left, count).text
@@ -232,3 +233,16 @@ def _lines_of(
     span = span_of_lines(item.content, first, last)
     shown = Excerpt(item.content[span.start : span.end], ((first, last),))
     return shown if count(shown.text) <= budget else None
+
+
+def _lines_of_page(
+    page: PageWords, query: str, budget: int, count: Callable[[str], int]
+) -> Excerpt:
+    """Return the records of a page that *query* means, as its words say them; if none is meant, an excerpt of the words.
+
+    The records that were found in the text of the page itself have tags in them, and begin and end with its lines.
+    """
+    records = records_meant(page.text, query, [(0, len(page.text))])
+    if records:
+        return show_records(page.text, records, budget, count, page.numbers)
+    return excerpt(page.text, query, min(budget, FOUND_TOKENS), count, ranking=ANSWER)

@@ -174,7 +174,13 @@ def _excerpt(
     return replace(shown, is_answer=is_answer)
 
 
-def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
+def show_records(
+    text: str,
+    records: Sequence[Record],
+    budget: int,
+    cost: Cost,
+    numbers: Sequence[int] = FROM_THE_FIRST,
+) -> Excerpt:
     """Return an excerpt of nothing but the records and their heads, in the order of the text, with gap marks between them.
 
     A record that no longer fits the budget is left out.
@@ -184,6 +190,7 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
         records: Its records, best first.
         budget: The most that the excerpt may cost.
         cost: Counts what a text costs, in tokens or characters.
+        numbers: The numbers of its lines; see `ShownLines`.
     """
     shown = list[Record]()
     remaining = budget
@@ -197,7 +204,7 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
             paid |= new
             remaining -= price
     shown.sort(key=attrgetter("start"))
-    return show_spans(text, spans_of(shown))
+    return show_spans(text, spans_of(shown), numbers)
 
 
 def _split(text: str, regions: Iterable[Span]) -> Segmentation:
