@@ -362,7 +362,7 @@ class TestRecall:
         *_, recall, _ = await fill(context, user("How many jobs did worker-123 do?"))
 
         assert "<" not in shown(preview[-1])
-        assert "Name | Done\n--- | ---\n…127\nworker-123 | 861 jobs" in shown(recall)
+        assert "| Name | Done |\n| --- | --- |\n…127\n| worker-123 | 861 jobs |" in shown(recall)
 
     async def test_what_the_answer_has_named(self, context: MemoryContext) -> None:
         """A question with a pronoun gets the line of what the answer before it named."""

@@ -1149,7 +1149,7 @@ def test_of_a_page_its_words_are_shown() -> None:
     assert shown.text.startswith(
         "…65\n## Branches\n\nWe are open on weekdays, and closed on holidays."
     )
-    assert "\n…138\nBranch 70 | Street 70 (/branch/70)" in shown.text
+    assert "\n…138\n| Branch 70 | Street 70 (/branch/70) |" in shown.text
     assert "tracker" not in shown.text
     assert "<" not in shown.text
     assert shown.ranges == ()

@@ -26,31 +26,32 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         (f"<html><table>{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<br>Nord</td><td></table>", ("city", "n"), [["Rome", "1"], ["Oslo Nord", None]]),
         ("<TR><TH>city</TH></TR>" + "<TR><TD>Rome</TD></TR>" * 2, LINES, 1),
         ("<table><tr><td>city</td><td>n</td></tr><tr><td>Rome</td><td>1</td></tr><tr><td>Oslo</td><td>2</td></tr></table>", ("city", "n"), [["Rome", "1"], ["Oslo", "2"]]),
-        ("<table><tr><td>name</td><td>of the city</td></tr><tr><td>size</td><td>in km</td></tr></table>", ("column1", "column2"), [["name", "of the city"], ["size", "in km"]]),
-        ("<table><tr><th>city<th colspan='2'>sold<tr><th><th>May<th>June<tr><td>Rome<td>1<td>2<tr><td>Oslo<td>3<td>4</table>", ("city", "sold May", "sold June"), [["Rome", "1", "2"], ["Oslo", "3", "4"]]),
+        ("<table><tr><td>name</td><td>of the city</td></tr><tr><td>size</td><td>in km</td></tr></table>", LINES, 1),
+        ("<table><tr><th>city<th colspan='2'>sold<tr><th><th>May<th>June<tr><td>Rome<td>1<td>2<tr><td>Oslo<td>3<td>4</table>", LINES, 1),
+        ("<table><tr><th><p>city</p><th><div>n</div><tr><td><p>a|b</p><p>c</p><td>1<tr><td><td>2</table>", ("city", "n"), [["a|b c", "1"], [None, "2"]]),
         (f"<table><tr><td>Menu<td><table>{HEADS}<tr><td>Rome<td>&lt;1<tr><td>Oslo<td>2</table></table>", ("city", "n"), [["Rome", "<1"], ["Oslo", "2"]]),
         (f"<table>{HEADS}<tr><td rowspan='2'>Rome<td>1<tr><td>2</table>", LINES, 1),
         ("<html><body>" + "<a href='x' title='y'>z</a>" * 9 + "</html>", LINES, 1),
         ("<svg><path id='a' d='M1 1'/><path id='b' d='M2 2'/></svg>", LINES, 1),
         (
             "<run><file name='a.py'><fault line='1' text='x &amp; y'/><fault line='2' text='z'><at>f</at></fault></file><file name='b.py'><fault line='3' text='w'/></file></run>",
-            ("file.name", "line", "text", "at"),
-            [["a.py", "1", "x & y", None], ["a.py", "2", "z", "f"], ["b.py", "3", "w", None]],
+            ("name", "fault"),
+            [["a.py", [{"line": "1", "text": "x & y"}, {"line": "2", "text": "z", "at": "f"}]], ["b.py", {"line": "3", "text": "w"}]],
         ),
         (
             "<?xml version='1.0'?>\n<!-- <item/> -->\n<rss><item><title><![CDATA[a <b>]]></title><tag>x</tag><tag>y</tag><link/></item>\n<item><title>c</title><link>d</link></item></rss>",
             ("title", "tag", "link"),
-            [["a <b>", "x, y", ""], ["c", None, "d"]],
+            [["a <b>", ["x", "y"], ""], ["c", None, "d"]],
         ),
         ("<doc><p>See <a id='1' href='x'>this</a> or <a id='2' href='y'>that</a>.</p><p>No.</p></doc>", LINES, 1),
         ("<!-- 1 -->\n# Cities\n<ul><li><a href='x'>Rome</a></li><li><a href='y'>Oslo</a></li></ul>\nThat is all.", LINES, 4),
-        ("<a><b><c><d n='1' m='2'/></c></b><b><c><d n='3' m='4'/><d n='5' m='6'/></c></b></a>", ("n", "m"), [["1", "2"], ["3", "4"], ["5", "6"]]),
-        ("<doc>" + "<a>" * 200 + "<b x='1' y='2'/>" * 3 + "</doc>", LINES, 1),
+        ("<a><b><c><d n='1' m='2'/><d n='3' m='4'/></c></b></a>", ("n", "m"), [["1", "2"], ["3", "4"]]),
+        ("<a xmlns='https://example.org/a'><b n='1' m='2'/><b n='3' m='4'/></a>", ("n", "m"), [["1", "2"], ["3", "4"]]),
+        ("<a><b n='1'/><b n='2'></a>", LINES, 1),
         ("<discs><disc><title>A</title><style>Rock</style></disc><disc><title>B</title><style>Folk</style></disc></discs>", ("title", "style"), [["A", "Rock"], ["B", "Folk"]]),
         ("<messages><message><from>Ann</from><body>Hi</body></message><message><from>Bo</from><body>Yes</body></message></messages>", ("from", "body"), [["Ann", "Hi"], ["Bo", "Yes"]]),
         (f"<html><SCRIPT>x = '<table>{HEADS}<tr><td>Bonn<td>9<tr><td>Kiel<td>8</table>'</SCRIPT><table>{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2</table></html>", ("city", "n"), [["Rome", "1"], ["Oslo", "2"]]),
-        (f"<table><tr><th colspan='2'>Cities{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2<tr><td colspan='2'>Source: a census</table>", ("city", "n"), [["Rome", "1"], ["Oslo", "2"]]),
-        ("<table><tr><th colspan='10'>sold<tr>" + "<td>1" * 10 + "<tr>" + "<td>2" * 10 + "</table>", tuple(f"column{n}" for n in range(1, 11)), [["1"] * 10, ["2"] * 10]),
+        (f"<table><tr><th colspan='2'>Cities{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2<tr><td colspan='2'>Source: a census</table>", LINES, 1),
         ("<div><ul><li><a href='x' title='Rome'>r</a></li><li><a href='y' title='Oslo'>o</a></li></ul></div>", LINES, 1),
     ],
 )  # fmt: skip
@@ -84,10 +85,11 @@ def test_hostile_markup(part: str) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_large_elements_beside_records() -> None:
-    """The facts of an element around the records are looked at once, not for each record."""
-    outer = "<g>" + "<x>1</x>" * 9_000 + "<i a='1' b='2'/>" * 9_000 + "</g>"
-    assert 18_000 == len(rows_of(f"<r>{outer}{outer}</r>")[1])
+def test_entities_are_not_expanded_without_end() -> None:
+    """A document whose entities would expand to gigabytes has no rows."""
+    entities = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 50}'>" for n in range(1, 9))
+    text = f"<!DOCTYPE x [<!ENTITY e0 'aaaa'>{entities}]><x><y n='1'>&e8;</y><y n='2'>b</y></x>"
+    assert LINES == table_of(text).columns
 
 
 @pytest.mark.long
@@ -101,10 +103,11 @@ def test_large_elements_beside_records() -> None:
         "".join(f"<i{number} n='1'/>" for number in range(90)),
     ],
 )
-def test_more_parts_than_are_read_in_seconds(part: str) -> None:
-    """Markup of 1 MB that is made to take seconds, by its elements, its cells or its depth, has no rows."""
-    text = "<r>" + part * (REPR_AT_MOST // len(part)) + "</r>"
-    assert LINES == table_of(text[: text.rfind(">") + 1]).columns
+def test_large_markup_is_read_in_seconds(part: str) -> None:
+    """Markup of 1 MB with many small parts is read in seconds, as XML and as a page."""
+    inside = part * ((REPR_AT_MOST - 20) // len(part))
+    for text in (f"<r>{inside}</r>", f"<html>{inside}</html>"):
+        assert table_of(text).columns
 
 
 def test_words_around_elements_are_read_once() -> None:

@@ -7,10 +7,9 @@ import re
 from typing import NamedTuple
 
 from memory_context.text.read.lines_by_number import LineNumbers
-from memory_context.text.rows.records_of_markup import TOKEN_OF_HTML
 from memory_context.text.unwrap import unwrap
 
-_FIRST_TAG = r"<(?:!doctype html|html|head|body)\b"
+_FIRST_TAG = r"<(?:!doctype html|html|head|body|table|h[1-6])\b"
 # How a page begins, perhaps after what a tool says about it (its address, or the head of the answer), and after comments
 # and declarations.
 BEGINS_PAGE = re.compile(
@@ -20,6 +19,18 @@ BEGINS_PAGE = re.compile(
 # So far into a text a page is looked for, wrapping included.
 FARTHEST = 3000
 _ANY_FIRST_TAG = re.compile(_FIRST_TAG, re.IGNORECASE)
+# Each alternative consumes what it has read, closed or not, so that nothing is read twice. Programs and styles are no markup.
+_TOKEN = re.compile(
+    r"""
+    (?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)
+    | <!--(?:[^-]++|-(?!->))*+(?:-->)?
+    | <!\[CDATA\[(?P<data>(?:[^]]++|](?!]>))*+)(?:]]>)?
+    | <(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>?
+    | <[!?][^>]*+>?
+    | (?P<text>[^<]++)
+    """,
+    re.VERBOSE,
+)
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span"
@@ -27,6 +38,8 @@ _WITHIN_LINES = re.compile(
 )
 # Elements with a blank line around them.
 _APART = re.compile("p|pre|ul|ol|dl|table|blockquote|section|article")
+# Other elements in a cell do not end its row.
+_APART_IN_CELLS = re.compile("pre|section|article")
 # An address that is not within the page, or a program.
 _ADDRESS = re.compile(r"""\bhref\s*=\s*["']?((?!#|javascript:)[^\s"'<>]{1,300})""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
@@ -53,7 +66,7 @@ def words_of_page(text: str) -> PageWords | None:
     if not BEGINS_PAGE.match(page):
         return None
     lines = _Lines()
-    for token in TOKEN_OF_HTML.finditer(page):
+    for token in _TOKEN.finditer(page):
         if token["name"]:
             lines.add_tag(token)
         else:
@@ -86,18 +99,18 @@ class _Lines:
             case "td" | "th":
                 if begins:
                     self._begin_cell(is_name=name == "th")
-            case "tr":
+            case "tr" | "table":
                 self._end_row()
             case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
                 self._end(apart=True)
                 if begins:
                     self._write("#" * int(name[1]) + " ", tag.start())
             case _ if not _WITHIN_LINES.fullmatch(name):
-                self._end(apart=bool(_APART.fullmatch(name)))
-                if name == "pre":
-                    self._is_as_written = begins
+                self._end_block(name, tag.start())
             case _:
                 pass
+        if name == "pre":
+            self._is_as_written = begins
 
     def add_text(self, text: str, place: int) -> None:
         """Add text that begins at the offset *place* of the page: in `<pre>` as it is written, else with single spaces."""
@@ -111,8 +124,10 @@ class _Lines:
             return
         place += len(text) - len(text.lstrip())
         words = _SPACE.sub(" ", text)
-        if not self._lines[-1]:
+        if not self._lines[-1] or self._lines[-1].endswith(" "):
             words = words.lstrip()
+        if self._cells:
+            words = words.replace("|", "\\|")
         if words:
             self._write(words, place)
 
@@ -121,22 +136,30 @@ class _Lines:
         numbers = map(LineNumbers(page).at, self._places)
         return PageWords("\n".join(self._lines).rstrip(), list(numbers))
 
+    def _end_block(self, name: str, place: int) -> None:
+        if self._cells and not _APART_IN_CELLS.fullmatch(name):
+            self.add_text(" ", place)
+        else:
+            self._end(apart=bool(_APART.fullmatch(name)))
+
     def _end_link(self) -> None:
         # A link without words, such as a picture, says nothing.
         if self._address and self._lines[-1]:
             self._lines[-1] += f" ({self._address})"
 
     def _begin_cell(self, *, is_name: bool) -> None:
+        if self._cells:
+            self._lines[-1] = self._lines[-1].rstrip() + " | "
         self._cells += 1
         self._names += is_name
-        if self._lines[-1]:
-            self._lines[-1] = f"{self._lines[-1].rstrip()} | "
 
     def _end_row(self) -> None:
-        """End a row of a table; below the names of columns comes a rule, as in Markdown."""
+        """End a row of a table, as Markdown writes it; below the names of columns comes a rule."""
+        if self._cells > 1:
+            self._lines[-1] = f"| {self._lines[-1].rstrip()} |"
         self._end()
         if self._names == self._cells > 1:
-            self._write(" | ".join(["---"] * self._cells), self._places[-2])
+            self._write("| --- " * self._cells + "|", self._places[-2])
             self._end()
         self._cells = self._names = 0
 

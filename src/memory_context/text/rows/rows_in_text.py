@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample_for_describers import HEAD, behind_lead
+from memory_context.text.html_pages import words_of_page
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
@@ -15,7 +17,7 @@ from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.record_blocks import record_table
-from memory_context.text.rows.records_of_markup import markup_table
+from memory_context.text.rows.records_of_xml import xml_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
@@ -28,6 +30,8 @@ from memory_context.text.rows.values_as_rows import rows_of_values, table_of_val
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
 from memory_context.text.unwrap import unwrap
 
+# A bar in a cell has a backslash before it.
+_CELL_END = re.compile(r"(?<!\\)\|")
 NO_TABLE = "this text has no rows: it is empty"
 
 
@@ -66,7 +70,7 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = _of_objects(text) or markup_table(text) or _of_other_text(text)
+        table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
@@ -92,6 +96,24 @@ def _of_other_text(text: str) -> TextTable | None:
             return markdown_table(text) or _of_single_table(text) or _of_block(text)
         case _:
             return markdown_table(text)
+
+
+def _of_markup(text: str) -> TextTable | None:
+    """Return the records of XML, or the rows of the largest table of an HTML page; None for other texts.
+
+    A table whose rows differ in their number of cells, as with cells across several rows, is not read.
+    """
+    page = words_of_page(text)
+    if page is None:
+        return xml_table(text)
+    tables = page.text.split(BLANK_LINE)
+    largest = max(tables, key=lambda block: block.count(" | "))
+    lines = list(lines_of(largest))
+    cells = {len(_CELL_END.findall(line)) for line in lines}
+    if len(cells) > 1:
+        return None
+    unframed = "\n".join(line.removeprefix("| ").removesuffix(" |") for line in lines)
+    return markdown_table(largest) or _of_single_table(unframed)
 
 
 def _of_block(text: str) -> TextTable | None:
