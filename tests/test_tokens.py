@@ -30,7 +30,7 @@ from memory_context.text.tokens.counter import (
     estimating_counter,
     set_default_counter,
 )
-from memory_context.text.tokens.rank_file_download import O200K, load_encoding
+from memory_context.text.tokens.rank_file_download import load_encoding
 
 RUNS = [*"a \n中𒀀\0\ud800\udfffé0=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
 
@@ -128,7 +128,7 @@ def test_long_runs_are_counted(counter: TokenCounter, char: str) -> None:
 @pytest.mark.long
 def test_the_default_counter_is_exact() -> None:
     """Where the ranks of o200k_base are at hand, counts are those of tiktoken."""
-    encoding = load_encoding(O200K)
+    encoding = load_encoding()
     assert encoding
     assert default_counter().name == "o200k_base"
     for text in ("tiktoken is great!", "naïve 中文 👍", "x = {'a': [1, 2]}\n", " " * 300):
@@ -151,7 +151,7 @@ def test_control_tokens_are_ordinary_text() -> None:
 @pytest.mark.long
 def test_the_bounds_that_exceeds_relies_on() -> None:
     """The longest token of o200k_base has 128 bytes."""
-    encoding = load_encoding(O200K)
+    encoding = load_encoding()
     assert encoding
     assert max(map(len, encoding.token_byte_values())) == LONGEST_TOKEN
 
@@ -323,7 +323,7 @@ def test_without_ranks_tokens_are_estimated(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One warning says so, once per process; counting goes on."""
-    monkeypatch.setattr(_tokens, "load_encoding", lambda _: None)
+    monkeypatch.setattr(_tokens, "load_encoding", lambda: None)
     with caplog.at_level(logging.WARNING, "memory_context"):
         counters = {default_counter() for _ in range(5)}
     assert ["estimate"] == [counter.name for counter in counters]

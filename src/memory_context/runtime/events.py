@@ -181,10 +181,9 @@ MERGER_FAILED = _event(
     logging.INFO,
 )
 RANKS_NOT_LOADED = _event(
-    "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", logging.DEBUG
-)
-RANKS_NOT_KEPT = _event(
-    "ranks_not_kept", "%(ranks)s could not be kept in %(folder)s: %(error)s", logging.DEBUG
+    "ranks_not_loaded",
+    "%(url)s could not be read from tiktoken's cache or downloaded: %(error)s",
+    logging.DEBUG,
 )
 
 EVENTS = tuple(value for value in list(globals().values()) if isinstance(value, Event))

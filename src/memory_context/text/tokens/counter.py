@@ -140,11 +140,11 @@ def as_counter(counter: TokenCounter | Callable[[str], float] | None) -> TokenCo
 
 def choose_counter() -> TokenCounter:
     """Return a counter for o200k_base: exact if its rank file is found or arrives within 5 seconds, else estimating."""
-    encoding = load_encoding(O200K)
+    encoding = load_encoding()
     if encoding is None:
-        events.TOKENS_ESTIMATED.log(ranks=O200K.name)
+        events.TOKENS_ESTIMATED.log(ranks=O200K)
         return estimating_counter()
-    return BlockCounter(O200K.name, lambda block: len(encoding.encode_ordinary(block)))
+    return BlockCounter(O200K, lambda block: len(encoding.encode_ordinary(block)))
 
 
 def estimating_counter() -> TokenCounter:
