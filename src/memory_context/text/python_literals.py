@@ -6,6 +6,7 @@ import ast
 import datetime as dt
 import json
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 from zoneinfo import ZoneInfo
@@ -34,10 +35,6 @@ _STRING_OR_NAME = re.compile(
     re.DOTALL,
 )
 _NUMBERS = re.compile(r"[\s\d.,:=+\-eEj(){}\[\]]*")
-# A string, or a member of an enumeration, <Status.OPEN: 'open'>, whose value is enough.
-_STRING_OR_MEMBER = re.compile(
-    rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
-)
 # The beginning of a list, a tuple, a dict, or an object: `Order(`.
 _BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
 # The same, after fields without a list or an object in them: `meta=None content=[`.
@@ -108,10 +105,8 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """
     if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return None
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        text = _with_values_of_members(text)
     if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
         return None
     value = _evaluate(text)
@@ -129,7 +124,7 @@ def find_value(text: str) -> tuple[int, bool] | None:
     begin = _BEGINNING_AFTER_FIELDS.match(text)
     if not begin or len(text) > REPR_AT_MOST:
         return None
-    if not _has_literals_alone(_with_values_of_members(text)):
+    if not _has_literals_alone(text):
         return None
     value = text.strip()
     closed = _closed(value)
@@ -190,13 +185,6 @@ def only_objects_in(text: str) -> list[JsonObject]:
     """Return the JSON objects if `text` is a sequence of them; empty if anything else follows them."""
     objects, end = objects_in(text)
     return [] if text[end:].strip() else objects
-
-
-def _with_values_of_members(text: str) -> str:
-    """Return a repr with members of enumerations replaced by their values."""
-    if "<" not in text:
-        return text
-    return _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
 
 
 def _has_literals_alone(text: str) -> bool:

@@ -36,8 +36,6 @@ _PLAIN = re.compile(
 )
 # In a column with decimals, numbers are REAL, which loses digits of an integer as long as this.
 _LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
-# More digits than a REAL is sure to keep.
-_MANY_DIGITS = re.compile(r"(?:[0-9][^0-9]?){16}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
@@ -124,15 +122,6 @@ def is_filled(cell: str) -> bool:
     return cell.strip().lower() not in NO_VALUE
 
 
-def _is_kept_by_real(numeral: str) -> bool:
-    """Return whether a REAL keeps every digit of a numeral; one with an exponent is taken to be kept."""
-    if "e" in numeral.lower():
-        return True
-    decimals = len(numeral.partition(".")[2])
-    written = f"{float(numeral):.{decimals}f}"
-    return written.lstrip("-+0") == numeral.lstrip("-+0")
-
-
 def is_plain_number(cell: str) -> bool:
     """Return whether a cell is a number that SQLite reads correctly as it is."""
     return _PLAIN.fullmatch(cell.strip()) is not None
@@ -179,23 +168,11 @@ def _of_values(cells: list[Any]) -> Notation | None:
 def notation_of(cells: Iterable[Any]) -> Notation | None:
     """Return the one notation in which all cells that hold a value write numbers; None if there is none."""
     # Checked by shape: of many thousand cells, few still differ once each digit from 2 to 9 is written as 1.
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    shapes = {text.translate(_SAME_SHAPE).strip() for text in texts}
+    shapes = {cell.translate(_SAME_SHAPE).strip() for cell in cells if isinstance(cell, str)}
     shapes = set(filter(is_filled, shapes))
     if not shapes:
         return None
-    notation = _of_shapes(shapes)
-    if notation is None or not any(map(_MANY_DIGITS.search, shapes)):
-        return notation
-    is_real = notation.unit or any(notation.decimal in shape for shape in shapes)
-    if not is_real:
-        return notation
-    longest = {text.strip() for text in texts if _MANY_DIGITS.search(text)}
-    if not notation.is_plain:
-        longest = set(notation.numerals(longest).values())
-    if all(map(_is_kept_by_real, longest)):
-        return notation
-    return None
+    return _of_shapes(shapes)
 
 
 def _of_shapes(shapes: set[str]) -> Notation | None:

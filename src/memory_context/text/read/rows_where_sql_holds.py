@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,12 +24,10 @@ from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.rows_under_columns import Row
 
 LONGEST_SHOWN = 80
 TABLE = "data"
-_ROW_NUMBERS = ("_rowid_", "rowid", "oid")
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +81,9 @@ def found_rows(
 ) -> FoundRows:
     """Return the rows of the table in `text` for which ``where`` holds, with the ``columns`` that are asked for.
 
-    Only rows from `offset` on are returned, as many as a page of `budget` tokens could hold. Their cells are written as
-    in the text, unless ``columns`` holds expressions. In comparisons, columns of numbers are numbers, and cells without
-    a value are NULL. The expressions can reach nothing but the table, and have 5 seconds. *is_answer* is whether `text`
-    is the saved answer of a query.
+    Only rows from `offset` on are returned, as many as a page of `budget` tokens could hold. As in a query, columns of
+    numbers are numbers, and cells without a value are NULL. The expressions can reach nothing but the table, and have 5
+    seconds. *is_answer* is whether `text` is the saved answer of a query.
 
     Raises:
         InvalidSelectionError: The text has no table, or an expression is invalid; the message names the columns.
@@ -99,17 +95,17 @@ def found_rows(
     stop = sys.maxsize
     if budget is not None:
         stop = offset + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1) + 1
+    columns = "*" if selection.columns is None else selection.columns
     tables = {TABLE: table}
     with LockedDatabase(tables.get, TimeLimit()) as database:
         try:
-            condition = f"FROM {TABLE} WHERE (\n{where}\n)"
-            names, rows, total = _selected(
-                database, table, selection.columns, condition, slice(offset, stop)
+            found = database.select(
+                f"SELECT {columns}\nFROM {TABLE} WHERE (\n{where}\n)", bounded=False
             )
         except InvalidQueryError as error:
             raise InvalidSelectionError(_error_message(selection, error)) from error
         [[count]] = database.select(f"SELECT count(*) FROM {TABLE}").rows  # noqa: S608 - a constant
-    if not total:
+    if not found.rows:
         message = prompts.NO_ROW.format(
             count=count,
             name=table.name,
@@ -117,49 +113,9 @@ def found_rows(
             columns=prompts.COLUMNS.format(columns=columns_with_examples(table)),
         )
         raise NothingMatchedError(message)
-    return FoundRows(names, rows, offset, total, count, table.name)
-
-
-def _selected(
-    database: LockedDatabase, table: TextTable, columns: str | None, condition: str, window: slice
-) -> tuple[tuple[str, ...], list[Row], int]:
-    """Return the names of the columns, the rows in `window`, and how many rows were selected."""
-    indexes = _column_indexes(table, columns)
-    taken = set(map(str.lower, table.columns))
-    row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
-    if indexes and row_number:
-        # The cells are taken from the text, because the database has numbers and NULL in place of some.
-        found = database.select(f"SELECT {row_number} {condition}", bounded=False)
-        numbers = [number for (number,) in found.rows]
-        wanted = set(numbers[window])
-        rows = list[Row]()
-        for number, row in enumerate(table.rows(), 1):
-            if number in wanted:
-                rows.append([row[index] for index in indexes])
-        names = tuple(table.columns[index] for index in indexes)
-        return names, rows, len(numbers)
-    named = "*" if columns is None else columns
-    found = database.select(f"SELECT {named}\n{condition}", bounded=False)
-    return found.columns, found.rows[window], len(found.rows)
-
-
-def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
-    """Return the indexes of the columns that are asked for; empty if `columns` also holds other expressions."""
-    if columns is None:
-        return list(range(len(table.columns)))
-    indexes = {name.lower(): index for index, name in enumerate(table.columns)}
-    wanted = list[int]()
-    for part in columns.split(","):
-        name = part.strip().lower()
-        if name == "*":
-            wanted += indexes.values()
-            continue
-        if name not in indexes and _QUOTED.fullmatch(name):
-            name = name[1:-1]
-        if name not in indexes:
-            return []
-        wanted.append(indexes[name])
-    return wanted
+    return FoundRows(
+        found.columns, found.rows[offset:stop], offset, len(found.rows), count, table.name
+    )
 
 
 def _error_message(selection: Selection, error: InvalidQueryError) -> str:
