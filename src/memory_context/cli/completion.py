@@ -43,7 +43,7 @@ def _offered(
 ) -> list[str]:
     """Return the names that *find* returns for *user*, by default the user of the command, and that are safe to offer."""
     # Imported here because they load a database library, which is not needed to complete the name of an option.
-    from memory_context.cli.open_store_and_user import only_user, opened_store
+    from memory_context.cli.open_store_and_user import chosen_user, opened_store
     from memory_context.model.scope import Scope
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
@@ -51,7 +51,7 @@ def _offered(
     user = user or ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")
     try:
         with opened_store(url, "completion") as store:
-            names = find(Catalog(store), Scope(user or only_user(store)))
+            names = find(Catalog(store), Scope(user or chosen_user(store, None)))
     except MemoryContextError:
         return []
     return [name for name in names if name.startswith(incomplete) and _SAFE.fullmatch(name)]
