@@ -9,7 +9,6 @@ from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import KEEP, NOTHING_FOUND, app
 from memory_context.cli.ask_before_deleting import ask_before_deleting
 from memory_context.cli.command_output import print_json, print_paged, say
-from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import chosen_user, login, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.exceptions import StoreError
@@ -167,7 +166,7 @@ def redact(
 def forget_user(
     user: Annotated[
         str,
-        typer.Argument(metavar="USER", help="The user to forget.", autocompletion=complete_users),
+        typer.Argument(metavar="USER", help="The user to forget."),
     ],
     *,
     store: opt.Store = None,

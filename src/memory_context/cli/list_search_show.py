@@ -30,7 +30,6 @@ from memory_context.cli.command_output import (
     say,
     screen,
 )
-from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
 from memory_context.cli.open_store_and_user import chosen_user, opened, opened_store
 from memory_context.exceptions import (
@@ -172,9 +171,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 def show(  # noqa: PLR0913 - most select a part, with a default
     key: Annotated[
         str,
-        typer.Argument(
-            metavar="KEY", help="A key, or a whole reference.", autocompletion=complete_keys
-        ),
+        typer.Argument(metavar="KEY", help="A key, or a whole reference."),
     ],
     *,
     store: opt.Store = None,

@@ -7,7 +7,6 @@ import typer
 
 from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import RUN, app
-from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import (
     check_given,
     chosen_user,
@@ -35,7 +34,6 @@ def ui(
             metavar="ID",
             envvar="MEMORY_CONTEXT_USER",
             help="Whose memories are shown first, instead of those of the user with the most.",
-            autocompletion=complete_users,
             callback=opt.check_user,
         ),
     ] = None,

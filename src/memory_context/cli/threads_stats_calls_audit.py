@@ -21,7 +21,6 @@ from memory_context.cli.command_output import (
     say,
     table,
 )
-from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import period
 from memory_context.cli.open_store_and_user import chosen_user, opened, opened_store
 from memory_context.model.scope import Scope
@@ -197,7 +196,6 @@ def audit(
             "--key",
             metavar="KEY",
             help="Only this memory, even if it was deleted.",
-            autocompletion=complete_keys,
         ),
     ] = None,
     action: Annotated[
