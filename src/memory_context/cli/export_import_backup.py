@@ -95,14 +95,15 @@ def import_(
     is_unknown = user is not None and not done.written + done.unchanged + len(done.conflicts)
     if is_unknown:
         say(f"there is nothing of a user {user!r} in {source}")
+    outcome = asdict(done)
     if as_json:
-        print_json(asdict(done))
+        print_json(outcome)
     else:
         written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
-        problems = (*done.conflicts, *done.damaged)
+        problems = [*outcome["conflicts"], *outcome["damaged"]]
         for problem in problems[:PROBLEMS_SHOWN]:
-            facts = (f"{name} {value}" for name, value in asdict(problem).items())
+            facts = (f"{name} {value}" for name, value in problem.items())
             say(f"not written: {', '.join(facts)}")
         if len(problems) > PROBLEMS_SHOWN:
             say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
