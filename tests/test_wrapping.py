@@ -424,20 +424,27 @@ async def test_several_servers() -> None:
         names = [one["name"] for one in (await client.result("prompts/list"))["prompts"]]
         assert ["left_greet", "b_greet"] == names
         assert "greet b" in json.dumps(await client.result("prompts/get", name="b_greet"))
-        uris, cursor = list[str](), Any
-        page = await client.result("resources/list")
-        while True:
-            uris += [one["uri"] for one in page["resources"]]
-            if "nextCursor" not in page:
-                break
-            cursor = page["nextCursor"]
-            page = await client.result("resources/list", cursor=cursor)
+        listed = await client.result("resources/list")
+        uris = [one["uri"] for one in listed["resources"]]
         assert ["a://0", "a://1", "a://2", "b://0", "b://1", "b://2"] == uris
+        assert "nextCursor" not in listed
+        listed = await client.result("resources/templates/list")
+        uris = [one["uriTemplate"] for one in listed["resourceTemplates"]]
+        assert ["a://{id}", "b://{id}"] == uris
         for uri in ("b://1", "b://unlisted", "a://0"):
             assert f"read {uri}" in json.dumps(await client.result("resources/read", uri=uri))
         assert -32602 == (await client.error("resources/read", uri="c://0"))["code"]
         assert -32601 == (await client.error("demo/levels"))["code"]
-        assert -32602 == (await client.error("resources/list", cursor="7:"))["code"]
+        assert -32601 == (await client.error("completion/complete", ref={}, argument={}))["code"]
+
+
+@for_each("servers, prefix, offered", [(1, False, True), (1, True, False), (2, False, False)])
+async def test_completions(servers: int, prefix: bool, offered: bool) -> None:
+    """They are offered for one server whose prompts keep their names, and for no others."""
+    upstreams = [scripted("a"), scripted("b")][:servers]
+    async with connected(*upstreams, prefix=prefix) as client:
+        told = await client.result("initialize", **HELLO)
+        assert offered is ("completions" in told["capabilities"])
 
 
 async def test_names_in_front() -> None:

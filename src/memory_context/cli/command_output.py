@@ -201,7 +201,6 @@ def print_page(
     offset: int,
     total: int,
     things: str,
-    missing: str | None,
 ) -> None:
     """Print rows as a table, and say on standard error which of *total* rows they are, and how to get more.
 
@@ -211,13 +210,12 @@ def print_page(
         offset: The number of rows before these.
         total: The number of all rows.
         things: What the rows are, in the plural.
-        missing: What to say instead if *total* is 0, such as that there is no such user.
     """
     if rows:
         print_paged(table(columns, rows))
     end = offset + len(rows)
     if not total:
-        say(missing or f"no {things} match")
+        say(f"no {things} match")
     elif not rows:
         say(f"--offset {offset} is past the end: {total:,} in all")
     elif len(rows) < total:

@@ -3,7 +3,7 @@
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,6 @@ from memory_context.cli.command_output import print_json, print_paged, say
 from memory_context.cli.open_store_and_user import check_given, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.exceptions import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from memory_context.memory.export_file_format import DamagedLine
-    from memory_context.model.item import Conflict
 
 _SOURCE = (
     "A file written by export, or the URL of another store: sqlite:///memory.db, file:///folder, …"
@@ -99,15 +95,16 @@ def import_(
     is_unknown = user is not None and not done.written + done.unchanged + len(done.conflicts)
     if is_unknown:
         say(f"there is nothing of a user {user!r} in {source}")
+    outcome = asdict(done)
     if as_json:
-        print_json(asdict(done))
+        print_json(outcome)
     else:
         written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
-        problems = [f"not written: {_named(conflict)}" for conflict in done.conflicts]
-        problems += [f"damaged: {_named(line)}" for line in done.damaged]
+        problems = [*outcome["conflicts"], *outcome["damaged"]]
         for problem in problems[:PROBLEMS_SHOWN]:
-            say(problem)
+            facts = (f"{name} {value}" for name, value in problem.items())
+            say(f"not written: {', '.join(facts)}")
         if len(problems) > PROBLEMS_SHOWN:
             say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
         if not done.complete:
@@ -115,10 +112,6 @@ def import_(
     if done.conflicts or done.damaged or not done.complete:
         return FAILED
     return NOTHING_FOUND if is_unknown else 0
-
-
-def _named(problem: "Conflict | DamagedLine") -> str:
-    return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 
 
 @app.command(rich_help_panel=MOVE)

@@ -9,11 +9,9 @@ from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import KEEP, NOTHING_FOUND, app
 from memory_context.cli.ask_before_deleting import ask_before_deleting
 from memory_context.cli.command_output import print_json, print_paged, say
-from memory_context.cli.completion import complete_users
-from memory_context.cli.open_store_and_user import login, missing_name, opened, opened_store
+from memory_context.cli.open_store_and_user import chosen_user, login, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.exceptions import StoreError
-from memory_context.model.scope import Scope
 from memory_context.runtime.defaults_in_help import SAME_NOTE
 
 _KEEP = (
@@ -104,10 +102,10 @@ def gc(
     )
     from memory_context.text.describe.description import counted
 
-    user_id = Scope(user).user_id if user else None
     rules = [RetentionRule.parse(text) for text in keep or ()]
     deleted = 0
     with opened_store(store, "gc") as database:
+        user_id = chosen_user(database, user) if user else None
         expired = count_expired(database, rules, user_id=user_id)
         total = sum(expired.values())
         if total and not dry_run:
@@ -125,9 +123,6 @@ def gc(
                     audit=audit,
                     agent_id=login(audit=audit),
                 )
-        missing = missing_name(database, user) if user and not total else None
-    if missing:
-        say(missing)
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     elif dry_run:
@@ -154,14 +149,12 @@ def redact(
             "redacting", "Redacted memories stay redacted; run redact again for the rest."
         ) as report,
     ):
+        user_id = chosen_user(database, user) if user else None
         ask_before_deleting(
             f"Remove secrets from the memories and model calls of {user or 'all users'} for good?",
             yes=yes,
         )
-        counts = redact_memories(database, Redactor(), user_id=user, progress=report)
-        missing = missing_name(database, user) if user and not counts else None
-    if missing:
-        say(missing)
+        counts = redact_memories(database, Redactor(), user_id=user_id, progress=report)
     if as_json:
         print_json({"redacted": counts})
         return
@@ -173,7 +166,7 @@ def redact(
 def forget_user(
     user: Annotated[
         str,
-        typer.Argument(metavar="USER", help="The user to forget.", autocompletion=complete_users),
+        typer.Argument(metavar="USER", help="The user to forget."),
     ],
     *,
     store: opt.Store = None,
@@ -243,14 +236,6 @@ def consolidate(
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
         )
-        user_id = memory.scope.user_id
-        missing = (
-            None
-            if done.notes
-            else missing_name(memory.memory_store, user_id, tier=tier, tier_id=tier_id)
-        )
-    if missing:
-        say(missing)
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return

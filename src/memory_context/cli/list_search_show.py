@@ -30,9 +30,8 @@ from memory_context.cli.command_output import (
     say,
     screen,
 )
-from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
-from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import chosen_user, opened, opened_store
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidSelectionError,
@@ -105,10 +104,9 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     # Not with a MemoryManager, because its import loads everything that reads and describes texts.
     with opened_store(store, "list") as database:
         catalog = Catalog(database)
-        scope = Scope(user or only_user(database))
+        scope = Scope(chosen_user(database, user))
         entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
         total = database.count(scope, filters)
-        missing = None if total else missing_name(database, scope.user_id, tier=tier, thread=thread)
     records = [_record(entry) for entry in entries]
     if as_json:
         print_json({"memories": records, **page_facts(limit, offset, total)})
@@ -120,7 +118,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
             for e in entries
         ]
         kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
-        print_page([*kinds, ("summary", LINE)], rows, offset, total, "memories", missing)
+        print_page([*kinds, ("summary", LINE)], rows, offset, total, "memories")
     return 0 if entries else NOTHING_FOUND
 
 
@@ -157,10 +155,6 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
-        user_id = memory.scope.user_id
-        missing = (
-            None if hits else missing_name(memory.memory_store, user_id, tier=tier, thread=thread)
-        )
     records = [{**_record(hit), "match": hit.match and asdict(hit.match)} for hit in hits]
     if as_json:
         print_json({"query": query, "memories": records})
@@ -169,7 +163,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     elif hits:
         print_paged(*chain.from_iterable(map(_hit_parts, hits)))
     else:
-        say(missing or "nothing found")
+        say("nothing found")
     return 0 if hits else NOTHING_FOUND
 
 
@@ -177,9 +171,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 def show(  # noqa: PLR0913 - most select a part, with a default
     key: Annotated[
         str,
-        typer.Argument(
-            metavar="KEY", help="A key, or a whole reference.", autocompletion=complete_keys
-        ),
+        typer.Argument(metavar="KEY", help="A key, or a whole reference."),
     ],
     *,
     store: opt.Store = None,

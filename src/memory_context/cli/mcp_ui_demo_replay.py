@@ -7,14 +7,12 @@ import typer
 
 from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import RUN, app
-from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import (
     check_given,
+    chosen_user,
     login,
-    missing_name,
     opened_store,
 )
-from memory_context.exceptions import MemoryNotFoundError
 
 _PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
 _RECORDINGS = (
@@ -36,7 +34,6 @@ def ui(
             metavar="ID",
             envvar="MEMORY_CONTEXT_USER",
             help="Whose memories are shown first, instead of those of the user with the most.",
-            autocompletion=complete_users,
             callback=opt.check_user,
         ),
     ] = None,
@@ -53,10 +50,9 @@ def ui(
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
-        missing = missing_name(memories, user) if user else None
-        # An empty database is no error: something may be stored later. Users are counted last, which reads the whole store.
-        if missing and Catalog(memories).users():
-            raise MemoryNotFoundError(missing)
+        # A mistyped name is an error. An empty database is none: something may be stored later.
+        if user and Catalog(memories).users():
+            chosen_user(memories, user)
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from getpass import getuser
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -114,13 +113,13 @@ def opened(
 
     Raises:
         InvalidArgumentError: There are several users, and none was named.
-        MemoryNotFoundError: Nothing is stored.
+        MemoryNotFoundError: Nothing is stored, or nothing of that user.
     """
     from memory_context.memory.manager import MemoryManager
 
     with opened_store(url, command, embedder) as store:
         yield MemoryManager(
-            store, user_id=user or only_user(store), agent_id=login(audit=audit), audit=audit
+            store, user_id=chosen_user(store, user), agent_id=login(audit=audit), audit=audit
         )
 
 
@@ -155,51 +154,32 @@ def loaded(name: str) -> Any:  # noqa: ANN401 - the store checks that it is an e
         sys.path.pop(0)
 
 
-def only_user(store: MemoryStore) -> str:
-    """Return the only user who has something in the store.
+def chosen_user(store: MemoryStore, user: str | None) -> str:
+    """Return the user that was named; without a name, the only one of whom the store has anything.
 
     Raises:
-        InvalidArgumentError: There are several; the message names them.
-        MemoryNotFoundError: There is none.
-    """
-    from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
-
-    users = Catalog(store).users()
-    if not users:
-        raise MemoryNotFoundError("nothing is stored in this database yet")
-    if len(users) > 1:
-        shown = islice(users.items(), USERS_SHOWN)
-        names = ", ".join(f"{user} ({memories:,})" for user, memories in shown)
-        more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
-        raise InvalidArgumentError(
-            f"there are several users; choose one with --user ID: {names}{more}"
-        )
-    return next(iter(users))
-
-
-def missing_name(
-    store: MemoryStore,
-    user: str,
-    *,
-    tier: str | None = None,
-    tier_id: str | None = None,
-    thread: str | None = None,
-) -> str | None:
-    """Return a sentence about the first of these names that has no memories, or None if each has some.
-
-    For a command that found nothing, because the name may be mistyped. Only this user's rows are read.
+        InvalidArgumentError: There are several, and none was named; the message lists them.
+        MemoryNotFoundError: There is nothing of that user, whose name may be mistyped; the message lists the others.
     """
     from memory_context.memory.filters_from_keywords import ANY_STATE
     from memory_context.model.scope import Scope
+    from memory_context.stores import Administration
 
-    scope = Scope(user)
-    if not store.count(scope, ANY_STATE):
-        return f"there are no memories of a user {user!r} in this database"
-    for named, place in (
-        ({"tier": tier}, f"in a tier {tier!r}"),
-        ({"tier": tier, "tier_id": tier_id}, f"in the {tier} {tier_id!r}"),
-        ({"thread_id": thread}, f"of a conversation {thread!r}"),
-    ):
-        if None not in named.values() and not store.count(scope, {**ANY_STATE, **named}):
-            return f"the user {user!r} has no memories {place}"
-    return None
+    # Only this user's rows are read, as long as the name is right.
+    if user and store.count(Scope(user), ANY_STATE):
+        return user
+    users = store.users() if isinstance(store, Administration) else []
+    if user in users:
+        return user
+    if not users:
+        raise MemoryNotFoundError("nothing is stored in this database yet")
+    if not user and len(users) == 1:
+        return users[0]
+    names = ", ".join(users[:USERS_SHOWN])
+    if len(users) > USERS_SHOWN:
+        names += f" and {len(users) - USERS_SHOWN:,} more"
+    if user:
+        raise MemoryNotFoundError(
+            f"there is nothing of a user {user!r} in this database; its users are {names}"
+        )
+    raise InvalidArgumentError(f"there are several users; choose one with --user ID: {names}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import FAILED, KEEP, app
-from memory_context.cli.command_output import print_json, print_paged, screen
+from memory_context.cli.command_output import print_json, print_paged
 from memory_context.cli.open_store_and_user import (
     check_database,
     check_given,
@@ -17,8 +17,6 @@ from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from memory_context.stores import SQLAlchemyStore
-
-_STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
 
 
 @app.command(rich_help_panel=KEEP)
@@ -43,24 +41,19 @@ def reindex(
 @app.command(rich_help_panel=KEEP)
 def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
-    from rich.text import Text
-
-    from memory_context.display.safe_terminal_output import plain
     from memory_context.memory.doctor_checks_and_advice import examined
 
-    console = screen()
-    checks = list[dict[str, object]]()
-    for check in examined(store or database_here()):
-        checks.append(check._asdict())
-        if not as_json:  # at once, because the next check may be slow
-            line = Text(f"{check.status:<8}", style=_STYLES[check.status])
-            line.append_text(plain(f"{check.name}: {check.found}"))
-            if check.remedy:
-                line.append_text(plain(f"\n{'':8}-> {check.remedy}"))
-            console.print(line)
-    well = all(check["status"] != "problem" for check in checks)
+    checks = list(examined(store or database_here()))
+    well = all(check.status != "problem" for check in checks)
     if as_json:
-        print_json({"ok": well, "checks": checks})
+        print_json({"ok": well, "checks": [check._asdict() for check in checks]})
+    else:
+        lines = list[str]()
+        for check in checks:
+            lines.append(f"{check.status:<8}{check.name}: {check.found}")
+            if check.remedy:
+                lines.append(f"{'':8}-> {check.remedy}")
+        print_paged(*lines)
     return 0 if well else FAILED
 
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from memory_context.cli.completion import complete_keys, complete_users
 from memory_context.exceptions import InvalidArgumentError
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
@@ -41,7 +40,6 @@ User = Annotated[
         metavar="ID",
         envvar="MEMORY_CONTEXT_USER",
         help=_USER,
-        autocompletion=complete_users,
         callback=check_user,
     ),
 ]
@@ -52,7 +50,6 @@ OneUser = Annotated[
         metavar="ID",
         envvar="MEMORY_CONTEXT_USER",
         help="Whose memories; without it, those of all users.",
-        autocompletion=complete_users,
         callback=check_user,
     ),
 ]
@@ -71,9 +68,7 @@ AsJsonLines = Annotated[
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[
     list[str],
-    typer.Argument(
-        metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
-    ),
+    typer.Argument(metavar="KEY...", help="Keys, or whole references."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[

@@ -21,9 +21,8 @@ from memory_context.cli.command_output import (
     say,
     table,
 )
-from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import period
-from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import chosen_user, opened, opened_store
 from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -49,10 +48,9 @@ def threads(
 
     with opened_store(store, "threads") as database:
         catalog = Catalog(database)
-        scope = Scope(user or only_user(database))
+        scope = Scope(chosen_user(database, user))
         found = catalog.threads(scope, limit=limit, offset=offset)
         total = catalog.count_threads(scope.user_id)
-        missing = None if total else missing_name(database, scope.user_id)
     if as_json:
         conversations = [thread._asdict() for thread in found]
         print_json({"threads": conversations, **page_facts(limit, offset, total)})
@@ -63,7 +61,7 @@ def threads(
         ]
         columns = [("conversation", NAME), ("memories", NUMBER), ("tokens", NUMBER)]
         columns += [("first", TIME), ("last", TIME)]
-        print_page(columns, rows, offset, total, "conversations", missing)
+        print_page(columns, rows, offset, total, "conversations")
     return 0 if found else NOTHING_FOUND
 
 
@@ -77,8 +75,8 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     from memory_context.stores.protocol import keeper_of
     from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 
-    user_id = Scope(user).user_id if user else None
     with opened_store(store, "stats") as database:
+        user_id = chosen_user(database, user) if user else None
         catalog = Catalog(database)
         totals = {
             "users": catalog.totals("user_id", user_id),
@@ -104,9 +102,6 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "tokens_sent": sum(one.tokens_sent for one in kept),
             "tokens_avoided": sum(one.tokens_avoided for one in kept),
         }
-        missing = missing_name(database, user_id) if user_id and not sums["memories"] else None
-    if missing:
-        say(missing)
     if as_json:
         tables = {name: [total._asdict() for total in rows] for name, rows in totals.items()}
         print_json({"database_bytes": database_bytes, **sums, **tables})
@@ -151,16 +146,11 @@ def calls(
             if thread is None
             else memory.calls(thread_id=thread, limit=limit + 1)
         )
-        user_id = memory.scope.user_id
-        missing = None if found else missing_name(memory.memory_store, user_id, thread=thread)
     shown = found[:limit]
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
-        say(
-            missing
-            or "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
-        )
+        say("no calls match: agents that run on this store add them, and they are kept for 30 days")
     else:
         print_paged(_call_table(shown))
         if len(found) > limit:
@@ -206,7 +196,6 @@ def audit(
             "--key",
             metavar="KEY",
             help="Only this memory, even if it was deleted.",
-            autocompletion=complete_keys,
         ),
     ] = None,
     action: Annotated[
@@ -222,7 +211,7 @@ def audit(
     from memory_context.stores import SQLAuditTrail
 
     with opened_store(store, "audit") as database:
-        user_id = user or only_user(database)
+        user_id = chosen_user(database, user)
         entries = SQLAuditTrail(database).entries(
             user_id,
             key=key,
@@ -231,7 +220,6 @@ def audit(
         )
         # One more than wanted, to know whether there are more.
         found = list(islice(entries, limit + 1))
-        missing = None if found else missing_name(database, user_id)
     shown = found[:limit]
     more = len(found) > limit
     if as_json:
@@ -252,5 +240,5 @@ def audit(
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
-        say(missing or "no entries match")
+        say("no entries match")
     return 0 if shown else NOTHING_FOUND

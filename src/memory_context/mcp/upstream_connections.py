@@ -183,8 +183,8 @@ class Upstream:
             if not pending.answer.done() and method != "initialize":
                 self.send({"method": CANCELLED, "params": {"requestId": number}})
 
-    async def every(self, kind: str) -> list[Wire]:
-        """Return all of the server's ``tools`` or ``prompts`` (the *kind*), from all pages.
+    async def every(self, method: str, kind: str) -> list[Wire]:
+        """Return all that the server lists when it is asked with *method*: the lists named *kind* on all pages.
 
         Raises:
             RequestError: As for `request`, or the server answered with an error.
@@ -192,9 +192,9 @@ class Upstream:
         listed = list[Wire]()
         params = Wire()
         for _ in range(MAX_PAGES):
-            answer = await self.request(f"{kind}/list", params)
+            answer = await self.request(method, params)
             result = result_of(answer)
-            listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
+            listed += result.get(kind, [])
             cursor = result.get("nextCursor")
             if cursor is None:
                 break

@@ -47,7 +47,8 @@ METHOD_NOT_FOUND = -32601
 # Characters that providers of models do not allow in the name of a tool.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 64
-_PAGED = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+# Requests for lists of resources, and where in the answer the list is.
+_LISTS = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
 _BY_URI = {"resources/read", "resources/subscribe", "resources/unsubscribe"}
 
 
@@ -67,7 +68,7 @@ class WrapSettings:
 
 
 Offer: TypeAlias = tuple[Upstream, Wire]
-"""A server, and a tool or prompt of it as the server describes it."""
+"""A server, and a tool, prompt or resource of it as the server describes it."""
 
 
 class Wrapper:
@@ -104,7 +105,6 @@ class Wrapper:
             "tools/call": self._call_tool,
             "prompts/list": self._list_prompts,
             "prompts/get": self._get_prompt,
-            "completion/complete": self._complete,
             "logging/setLevel": self._set_level,
         }
 
@@ -168,12 +168,12 @@ class Wrapper:
             return {"result": {}}
         if method in self._methods:
             return await self._methods[method](params)
-        if method in _PAGED:
-            return await self._page(method, params)
-        if method in _BY_URI:
-            return await self._by_uri(method, str(params.get("uri")), params)
         if len(self.upstreams) == 1:
             return await self.upstreams[0].request(method, params)
+        if method in _LISTS:
+            return await self._list_resources(method)
+        if method in _BY_URI:
+            return await self._by_uri(method, str(params.get("uri")), params)
         raise RequestError(METHOD_NOT_FOUND, prompts.WRAPPED_UNKNOWN.format(method=method[:80]))
 
     # Messages of the servers.
@@ -235,7 +235,8 @@ class Wrapper:
                 results.append(result)
         if not results:
             raise RequestError(INTERNAL_ERROR, " ".join(problems))
-        self._welcome = _merged_welcome(results, [upstream.name for upstream in self.upstreams])
+        names = [upstream.name for upstream in self.upstreams]
+        self._welcome = _merged_welcome(results, names, prefix=self.settings.prefix)
         return {"result": self._welcome}
 
     def _join(self, upstream: Upstream, result: Wire) -> None:
@@ -261,18 +262,29 @@ class Wrapper:
             return having
         return [one for one in having if one.is_there]
 
-    # Tools and prompts.
+    async def _listed(self, method: str) -> list[Offer]:
+        """Return what all servers list when they are asked with *method*, server by server.
 
-    async def _offered(self, kind: str) -> dict[str, Offer]:
-        """Return all servers' ``tools`` or ``prompts`` (the *kind*), by the names that the client sees."""
-        having = self._having(kind)
-        answers = await ask_concurrently(having, lambda upstream: upstream.every(kind))
+        A server that fails is left out if there are others.
+        """
+        capability, _, _ = method.partition("/")
+        having = self._having(capability)
+        kind = _LISTS.get(method, capability)
+        answers = await ask_concurrently(having, lambda upstream: upstream.every(method, kind))
         found = list[Offer]()
         for upstream, listed in zip(having, answers, strict=True):
             if isinstance(listed, list):
                 found += [(upstream, entry) for entry in listed]
             elif len(having) == 1:
                 raise listed
+        return found
+
+    # Tools and prompts.
+
+    async def _offered(self, kind: str) -> dict[str, Offer]:
+        """Return all servers' ``tools`` or ``prompts`` (the *kind*), by the names that the client sees."""
+        listed = await self._listed(f"{kind}/list")
+        found = [offer for offer in listed if isinstance(offer[1].get("name"), str)]
         ours = self._memory.names if kind == "tools" else frozenset[str]()
         times = Counter(ours)
         times.update(entry["name"] for _, entry in found)
@@ -341,52 +353,20 @@ class Wrapper:
         upstream, prompt = offered
         return await upstream.request("prompts/get", {**params, "name": prompt["name"]})
 
-    async def _complete(self, params: Wire) -> Wire:
-        """Pass a request for completions to the server that has the prompt or the resource template."""
-        ref = member(params, "ref")
-        offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
-        if not offered:
-            return await self._by_uri("completion/complete", str(ref.get("uri")), params)
-        upstream, prompt = offered
-        passed = {**params, "ref": {**ref, "name": prompt["name"]}}
-        return await upstream.request("completion/complete", passed)
-
     async def _set_level(self, params: Wire) -> Wire:
         for upstream in self._having("logging"):
             await upstream.request("logging/setLevel", params)
         return {"result": {}}
 
-    # Resources.
+    # Resources of several servers.
 
-    async def _page(self, method: str, params: Wire) -> Wire:
-        """Return a page of resources or of their templates, server by server.
-
-        The client's cursor is ``INDEX:CURSOR``: the server's index, and the cursor that the server gave.
-        """
-        having = self._having("resources")
-        place, _, cursor = str(params.get("cursor") or "0:").partition(":")
-        if not having:
-            return {"result": {_PAGED[method]: []}}
-        if place not in map(str, range(len(having))):
-            raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
-        index = int(place)
-        upstream = having[index]
-        asked = _without(params, "cursor")
-        if cursor:
-            asked["cursor"] = cursor
-        answer = await upstream.request(method, asked)
-        if "error" in answer:
-            return answer
-        result = answer["result"]
-        for entry in result.get(_PAGED[method], []):
+    async def _list_resources(self, method: str) -> Wire:
+        """Return all servers' resources, or the templates of resources, and note whose they are."""
+        found = await self._listed(method)
+        for upstream, entry in found:
             uri = entry.get("uri") or entry.get("uriTemplate")
             self._owners.setdefault(str(uri), upstream)
-        following = result.pop("nextCursor", None)
-        if following is not None:
-            result["nextCursor"] = f"{index}:{following}"
-        elif index + 1 < len(having):
-            result["nextCursor"] = f"{index + 1}:"
-        return answer
+        return {"result": {_LISTS[method]: [entry for _, entry in found]}}
 
     async def _by_uri(self, method: str, uri: str, params: Wire) -> Wire:
         """Pass a request to the server that has listed the URI; if none has, to each until one answers with a result."""
@@ -408,11 +388,11 @@ def _without(params: Wire, name: str) -> Wire:
     return {one: value for one, value in params.items() if one != name}
 
 
-def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
+def _merged_welcome(results: Sequence[Wire], names: Sequence[str], *, prefix: bool) -> Wire:
     """Merge the servers' answers to ``initialize`` into ours.
 
     A single server's answer is passed on, with our instructions added. Several servers are presented as one, with the
-    capabilities of all.
+    capabilities of all that works for several.
     """
     only_result = results[0] if len(results) == 1 else {}
     instructions = [str(one["instructions"]) for one in results if one.get("instructions")]
@@ -425,6 +405,9 @@ def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
     # A request about a task does not name the server that runs it, so tasks work only with a single server.
     if not only_result:
         capabilities.pop("tasks", None)
+    # A request for completions names a prompt, and is passed on as it is.
+    if not only_result or prefix:
+        capabilities.pop("completions", None)
     title = f"{NAME}: {', '.join(names)}"
     return {
         "serverInfo": {"name": NAME, "title": title, "version": __version__},
