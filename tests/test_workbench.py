@@ -38,7 +38,6 @@ from pydantic import BaseModel
 from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.conversation.folding.fold_messages import results_together
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
@@ -217,26 +216,6 @@ class TestFolding:
             MemoryRef.find_all(answer.content[0].content)[0].key
         )
         assert 1 == context.stats().folds
-
-    @pytest.mark.long
-    async def test_placeholders_leave_room(self, context: MemoryContext) -> None:
-        """Results that came folded take nothing from what others beside them may have together and stay whole."""
-        names = ["run"] * 19
-        await context.add_message(call(*names))
-        small = "\n".join(f"step {n} of the plan went well" for n in range(50))
-        logs = [
-            "\n".join(f"host-{n * 1000 + i} gave {i * (n + 7) % 997} rows" for i in range(300))
-            for n in range(18)
-        ]
-        shown = [await context.fold_output(log, tool="run") for log in logs]
-        count = context.manager.counter.count
-        assert sum(map(count, (*shown, small))) > results_together(context.fold_policy)
-
-        await context.add_message(results(*shown, small))
-
-        [*_, last] = context.shown_messages()
-        assert isinstance(last, FunctionExecutionResultMessage)
-        assert [*shown, small] == [result.content for result in last.content]
 
     @for_each(
         "name, threshold",
