@@ -35,7 +35,6 @@ from memory_context import (
     SQLAlchemyStore,
 )
 from memory_context.agent_framework import MemoryContextProvider, file_tools, memory_tools
-from memory_context.agent_framework.context_provider import OWNER
 from memory_context.agent_framework.model_and_tool_middleware import (
     FoldingMiddleware,
     PromptMiddleware,
@@ -372,7 +371,7 @@ def test_own_tools_are_given_to_the_agent() -> None:
         MemoryContextProvider("sqlite://", tools=[read_log])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("case", ["same", "other", "unnamed", "provider", "json", "old"])
+@pytest.mark.parametrize("case", ["same", "other", "unnamed", "provider", "json"])
 async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> None:
     """A session stays its first user's, for every agent and provider: a run for anybody else sends nothing to a model."""
     memory = MemoryContextProvider(store)
@@ -382,9 +381,6 @@ async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> Non
     await agent.run("My secret is 42.", session=session)
     if case == "json":
         session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
-    if case == "old":
-        # Earlier versions recorded the owner for the agent alone.
-        del session.state[OWNER]
     used = MemoryContextProvider(store, source_id="two") if case == "provider" else memory
     name = {"same": "desk", "unnamed": None}.get(case, "helper")
     other = Agent(client, name=name, context_providers=[used])

@@ -25,7 +25,6 @@ from memory_context import (
 )
 from memory_context.conversation.answer_from_parts_of_texts import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
-from memory_context.conversation.folding.fold_messages import results_together, shared_threshold
 from memory_context.conversation.folding.fold_text import fold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
@@ -374,28 +373,3 @@ def test_a_persons_words_stay_at_least_as_long_as_anything_else(
 def test_what_a_preview_may_have(policy: FoldPolicy, source: str | None, budget: int) -> None:
     """`preview_tokens`; of a person's words a quarter of their threshold."""
     assert budget == policy.preview_budget(source)
-
-
-@given(st.lists(st.integers(0, 3000), max_size=40), st.integers(50, 8000))
-def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) -> None:
-    """What stays whole fits, but for texts of 50 tokens or less; the next larger text would not fit with it."""
-    most = shared_threshold(sizes, together)
-    stay = sum(size for size in sizes if size <= most)
-    larger = [size for size in sizes if size > most]
-
-    assert stay <= together or most == LEAST_THRESHOLD
-    assert not larger or sum(size for size in sizes if size <= min(larger)) > together
-
-
-@for_each(
-    "settings, most",
-    [
-        ({}, 4000),
-        ({"threshold": 100}, 4000),
-        ({"threshold": 20_000}, 40_000),
-        ({"max_threshold": 300}, 600),
-    ],
-)
-def test_how_much_stays_whole_together(settings: dict[str, int], most: int) -> None:
-    """Eight times the default threshold; twice a larger one; half of a limit of the whole prompt."""
-    assert most == results_together(FoldPolicy(**settings))  # type: ignore[arg-type] # numbers

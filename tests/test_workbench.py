@@ -38,7 +38,6 @@ from pydantic import BaseModel
 from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.conversation.folding.fold_messages import results_together
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
@@ -217,26 +216,6 @@ class TestFolding:
             MemoryRef.find_all(answer.content[0].content)[0].key
         )
         assert 1 == context.stats().folds
-
-    @pytest.mark.long
-    async def test_placeholders_leave_room(self, context: MemoryContext) -> None:
-        """Results that came folded take nothing from what others beside them may have together and stay whole."""
-        names = ["run"] * 19
-        await context.add_message(call(*names))
-        small = "\n".join(f"step {n} of the plan went well" for n in range(50))
-        logs = [
-            "\n".join(f"host-{n * 1000 + i} gave {i * (n + 7) % 997} rows" for i in range(300))
-            for n in range(18)
-        ]
-        shown = [await context.fold_output(log, tool="run") for log in logs]
-        count = context.manager.counter.count
-        assert sum(map(count, (*shown, small))) > results_together(context.fold_policy)
-
-        await context.add_message(results(*shown, small))
-
-        [*_, last] = context.shown_messages()
-        assert isinstance(last, FunctionExecutionResultMessage)
-        assert [*shown, small] == [result.content for result in last.content]
 
     @for_each(
         "name, threshold",
@@ -906,7 +885,7 @@ class TestUnread:
 
         for task in ("Run job a.", "Run job b.", "Run job a again."):
             await coder.run(task=task)
-        await workbench.stop()
+        await context.aclose()
 
         assert expected == sum(
             "max_tool_iterations=10" in record.message for record in caplog.records
@@ -915,21 +894,8 @@ class TestUnread:
             r.name for r in caplog.records if r.levelno == logging.WARNING
         }
 
-    async def test_warned_on_stop(
-        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """A single run is told of when the workbench is stopped, with both reasons that it may have ended for."""
-        async with MemoryWorkbench(FUNCTIONS, context) as workbench:
-            await agent(
-                [[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1
-            ).run(task="Run job a.")
-            assert "max_tool_iterations=10" not in caplog.text
-
-        assert "max_tool_iterations=10" in caplog.text
-        assert "unless it was cancelled" in caplog.text
-
     async def test_warns_when_the_context_is_closed(self, caplog: pytest.LogCaptureFixture) -> None:
-        """A single run that ended with an unread reference is warned of when its context is closed."""
+        """A single run that ended with an unread reference is told of when its context is closed, with both reasons."""
         context = MemoryContext("ann", store="sqlite://")
         workbench = context.workbench([run_job])
         await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(
@@ -940,6 +906,7 @@ class TestUnread:
         await context.aclose()
 
         assert "max_tool_iterations=10" in caplog.text
+        assert "unless it was cancelled" in caplog.text
 
     @pytest.mark.parametrize("goes_on", first_quick([False, True]))
     async def test_cancelled_in_a_tool(
@@ -977,7 +944,7 @@ class TestUnread:
             may_end.set()
             await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
         await coder.run(task="What happened?")
-        await workbench.stop()
+        await context.aclose()
 
         assert "max_tool_iterations" not in caplog.text
 
@@ -998,7 +965,7 @@ class TestUnread:
         with pytest.raises(ConnectionError):
             await coder.run(task="Run job a.")
         await coder.run(task="Once more.")
-        await workbench.stop()
+        await context.aclose()
 
         assert "max_tool_iterations" not in caplog.text
 
@@ -1018,6 +985,6 @@ class TestUnread:
 
         for _ in script:
             await coder.run(task="Go on.")
-        await workbench.stop()
+        await context.aclose()
 
         assert "max_tool_iterations" not in caplog.text

@@ -85,7 +85,7 @@ def folded_result(
     result = replace(neutral, source=tool)
     [taken] = folder.take_in([result], before)
     trusted = (*taken.known.trusted, *call.told_in(taken.text))
-    # No facts are noted on a small result: it may still be folded together with the other results of the turn.
+    # No facts are noted on a small result: it stays in the graph's state as the tool returned it.
     facts = None
     if taken.known.folded or trusted:
         facts = replace(taken.known, trusted=trusted)

@@ -27,7 +27,6 @@ from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,
 )
-from memory_context.conversation.decisions_beside_messages import DecisionNote
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
@@ -165,12 +164,12 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
 
         def begin() -> None:
             """Record whose session it is, and let it keep what is decided from now on."""
-            ConversationFacts(_owner_of(session, state)).check_owner(owner.scope.user_id)
+            ConversationFacts(session.state.get(OWNER)).check_owner(owner.scope.user_id)
             session.state[OWNER] = owner.scope.user_id
             state[name] = kept
 
         # A new session begins with a model's answer: a run that fails before it leaves the session as it was.
-        if _owner_of(session, state) is not None:
+        if OWNER in session.state:
             begin()
         if self._hosted.has_notes:
             kept["run"] = self._run(kept, session, context, owner)._asdict()
@@ -268,19 +267,6 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
                 'whose memories? Give user_id= here, or in session.state["user_id"]'
             )
         return user_id
-
-
-def _owner_of(session: AgentSession, state: JsonObject) -> str | None:
-    """Return the owner of a session; None before a model has answered in it."""
-    owner: str | None = session.state.get(OWNER)
-    if owner:
-        return owner
-    # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
-    for kept in state.values():
-        note = DecisionNote.from_json(kept.get("note"))
-        if note and note.facts.user_id:
-            return note.facts.user_id
-    return None
 
 
 def _is_made_up(session_id: str) -> bool:

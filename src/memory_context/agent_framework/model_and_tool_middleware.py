@@ -154,7 +154,7 @@ class RunningAgent:
                 lets its caller pass on. None for other tools.
         """
         [taken] = await off_loop(self.conversation.folder.take_in, [result], self.before())
-        # No decision is noted for a small result: it may still be folded together with the other results of the turn.
+        # No decision is noted for a small result, so that the session stays small.
         if taken.known.folded or keys is not None:
             trusted = (*taken.known.trusted, *(keys or ()))
             message = FoldedMessage({}, replace(taken.known, trusted=trusted))

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import (
     AsyncGenerator,
     Callable,
-    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -22,7 +21,6 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
-from weakref import WeakSet
 
 from autogen_core import Component
 from autogen_core.model_context import ChatCompletionContext
@@ -194,7 +192,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )
         self._history = MessageList(self._conversation, waiting=list(self._initial_messages or []))
         self._open(self._notes)
-        self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
         self._running: set[asyncio.Future[Any]] = set()
 
@@ -446,15 +443,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         result = Message("", "tool", tool, {0: text}, answers=call_id, is_error=is_error)
         self._history.note_finished(result)
 
-    def left_unread(self, tools: Collection[str], *, ended: bool = False) -> bool:
-        """Return whether a run has ended with a folded output of one of *tools* that no model has read.
-
-        Args:
-            tools: The names of the tools.
-            ended: Whether it is known that no run is going on.
-        """
-        return self._history.left_unread(tools, ended=ended)
-
     def decisions(self) -> Decisions:
         """Return the newest 1,000 recall decisions of this conversation: what was brought back, who decided it and why.
 
@@ -491,17 +479,14 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         It folds large outputs before they leave it, and replaces references in arguments with the stored texts. See
         `MemoryWorkbench` for the settings and the errors.
         """
-        workbench = MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
-        self._workbenches.add(workbench)
-        return workbench
+        return MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
 
     async def aclose(self) -> None:
         """Close the store's connections, unless the caller made the store. The context may be used again.
 
         Cancelled calls that are still running complete first.
         """
-        for workbench in self._workbenches:
-            workbench.note_end()
+        self._history.warn_of_unread()
         loop = asyncio.get_running_loop()
         running_here = {work for work in self._running if work.get_loop() is loop}
         if running_here:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
+from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
 from pydantic import BaseModel, ConfigDict
 
@@ -19,7 +20,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
-from memory_context.memory.descriptions_by_a_summarizer import Summaries, SummaryLimits
 from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TierPolicy
 
@@ -37,25 +37,31 @@ def _settings_of(policy: Any, *left_out: str, **dumped: Any) -> Settings:  # noq
     return {name: getattr(policy, name) for name in names} | dumped
 
 
+def dumped_component(part: object, kind: type[LLMJudge | LLMSummarizer]) -> ComponentModel | None:
+    """Return the component that *part* can be loaded from; None for None.
+
+    Raises:
+        NotSerializableError: It is not a *kind*.
+    """
+    if part is None:
+        return None
+    if not isinstance(part, kind):
+        raise NotSerializableError(f"{part!r} cannot be dumped: only {kind.__name__} can")
+    return part.dump_component()
+
+
 def _loaded(make: Callable[..., Policy], settings: Any) -> Policy:  # noqa: ANN401 - whatever a configuration holds
     """Return an instance of the dataclass *make* with these settings, as they were dumped.
 
     Raises:
         InvalidArgumentError: They are not a mapping, or one of them is not a setting of *make*.
     """
-    kind = cast("type[Any]", make)
-    if not isinstance(settings, Mapping):
-        found = type(settings).__name__
+    try:
+        return make(**settings)
+    except TypeError as error:
         raise InvalidArgumentError(
-            f"the settings of a {kind.__name__} must be a mapping, not {found}"
-        )
-    named = cast("Mapping[str, Any]", settings)
-    unknown = named.keys() - {setting.name for setting in fields(kind)}
-    if unknown:
-        raise InvalidArgumentError(
-            f"a {kind.__name__} has no setting {min(unknown)!r} here: a newer version may have dumped it"
-        )
-    return make(**named)
+            f"not settings of this version of memory-context: {error}"
+        ) from error
 
 
 class ConnectionConfig(BaseModel):
@@ -82,20 +88,18 @@ class MemoryContextConfig(ConnectionConfig):
     initial_messages: list[LLMMessage] | None = None
 
 
-def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[Settings]:
+def dumped_tiers(tiers: Sequence[TierPolicy]) -> list[Settings]:
     """Return the settings that *tiers* can be loaded from.
 
     Raises:
         NotSerializableError: One of the tiers has a callable (``confirm`` or ``validate``).
     """
-    dumped = list[Settings]()
     for tier in tiers:
         if tier.confirm is not None or tier.validate is not None:
             raise NotSerializableError(
                 f"the tier {tier.name!r} cannot be dumped: its confirm or validate is a callable"
             )
-        dumped.append(_settings_of(tier))
-    return dumped
+    return list(map(asdict, tiers))
 
 
 def loaded_tiers(dumped: Iterable[Settings]) -> list[TierPolicy]:
@@ -107,28 +111,16 @@ def dumped_fold(policy: FoldPolicy) -> Settings:
     """Return the settings that *policy* can be loaded from, without its token counter.
 
     Raises:
-        NotSerializableError: The policy redacts, or has a summarizer other than an `LLMSummarizer` with its default
-            limits.
+        NotSerializableError: The policy redacts, or has a summarizer other than an `LLMSummarizer`.
     """
     if policy.redact:
         raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
-    summarizer = policy.summarizer
-    limits = SummaryLimits()
-    if isinstance(summarizer, Summaries):
-        limits = summarizer.limits
-        summarizer = summarizer.summarizer
-    component = None
-    if isinstance(summarizer, LLMSummarizer) and limits == SummaryLimits():
-        component = summarizer.dump_component()
-    elif summarizer is not None:
-        raise NotSerializableError(
-            f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
-        )
     # A policy takes any mapping; JSON has only dicts.
     thresholds = {
         name: dict(getattr(policy, name)) for name in ("source_thresholds", "tool_thresholds")
     }
-    return _settings_of(policy, "counter", "redact", summarizer=component, **thresholds)
+    summarizer = dumped_component(policy.summarizer, LLMSummarizer)
+    return _settings_of(policy, "counter", "redact", summarizer=summarizer, **thresholds)
 
 
 def loaded_fold(dumped: Settings) -> FoldPolicy:
@@ -147,16 +139,9 @@ def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
     """
     if not policy:
         return False
-    judge = policy.judge
-    component = None
-    if isinstance(judge, LLMJudge):
-        component = judge.dump_component()
-    elif judge is not None and type(judge) is not LexicalJudge:
-        raise NotSerializableError(
-            f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
-        )
+    judge = None if type(policy.judge) is LexicalJudge else policy.judge
     limits = {name: asdict(getattr(policy, name)) for name in _LIMITS}
-    return _settings_of(policy, judge=component, **limits)
+    return _settings_of(policy, judge=dumped_component(judge, LLMJudge), **limits)
 
 
 def loaded_recall(dumped: Settings | bool) -> RecallPolicy | bool:  # noqa: FBT001 - as the constructor takes it

@@ -14,11 +14,7 @@ from typing import Any
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_recall_notes_policies import (
-    LEAST_THRESHOLD,
-    PERSON,
-    FoldPolicy,
-)
+from memory_context.conversation.fold_recall_notes_policies import PERSON, FoldPolicy
 from memory_context.conversation.folding.fold_text import Folded, PreviewFocus, fold
 from memory_context.conversation.folding.repeated_outputs import (
     earlier_outputs,
@@ -56,10 +52,6 @@ from memory_context.runtime.telemetry import operation
 from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 from memory_context.text.words_and_names import terms
-
-# In tokens: eight times the default threshold. No recorded run has come near it (`docs/why.md`). It is meant for, say,
-# thirty parallel calls.
-RESULTS_TOGETHER = 4000
 
 ASKED_CHARACTERS = 4000
 # A message with fewer different words, not counting stop words, asks for nothing by itself.
@@ -103,12 +95,11 @@ class MessageFolder:
         """
         if all(message.facts for message in messages):
             return list(messages)
-        folder = self._with_shared_threshold(messages)
         references = {}
         if any(one.is_typed for one in messages):
             references = references_of(before)
         return [
-            message if message.facts else folder._taken_in(message, before, references)  # noqa: SLF001 - its own
+            message if message.facts else self._taken_in(message, before, references)
             for message in messages
         ]
 
@@ -419,60 +410,6 @@ class MessageFolder:
         if message.is_result or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
-
-    def _with_shared_threshold(self, messages: Sequence[Message]) -> MessageFolder:
-        """Return this folder, with a lower threshold if the tools' results in *messages* have too many tokens together."""
-        lower = self.fail_open.run_without_store(self._shared_threshold, messages)
-        if lower is None:
-            return self
-        return replace(self, policy=replace(self.policy, threshold=lower))
-
-    def _shared_threshold(self, messages: Sequence[Message]) -> int | None:
-        """Return a lower threshold if the results that would stay whole have too many tokens together; else None.
-
-        Results of memory tools, and of tools with a threshold of their own, do not count.
-        """
-        usual = self.policy.threshold_for(None)
-        most = results_together(self.policy)
-        counter = self.manager.counter
-        exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
-        texts = list[str]()
-        for message in messages:
-            is_whole = message.is_result and not message.known.folded
-            if is_whole and message.source not in exempt:
-                texts += message.texts.values()
-        if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
-            return None
-        staying = [text for text in texts if not counter.exceeds(text, usual)]
-        sizes = list(map(counter.count, staying))
-        if sum(sizes) > most:
-            return shared_threshold(sizes, most)
-        return None
-
-
-def results_together(policy: FoldPolicy) -> int:
-    """Return the most tokens that the results of one message's calls may have together without being folded."""
-    most = max(RESULTS_TOGETHER, 2 * policy.threshold)
-    if policy.max_threshold is None:
-        return most
-    return min(most, 2 * policy.max_threshold)
-
-
-def shared_threshold(sizes: Sequence[int], together: int) -> int:
-    """Return the largest threshold that keeps the texts that stay whole within *together* tokens; never below 50.
-
-    Texts of the same size are treated alike, whatever their order.
-
-    Args:
-        sizes: The number of tokens of each text.
-        together: The most tokens that all texts that stay may have together.
-    """
-    fitting = [LEAST_THRESHOLD]
-    for size in set(sizes):
-        staying = sum(other for other in sizes if other <= size)
-        if staying <= together:
-            fitting.append(size)
-    return max(fitting)
 
 
 def _facts_of_other_conversation(message: Message) -> MessageFacts:
