@@ -537,7 +537,9 @@ class TestHowItIsKept:
         assert 1 == len(context.decisions())
         assert context.stats().kept is None
         assert (1, ()) == (store.count(Scope("ann")), store.damaged())
-        what_to_do = r"calls\.db: file is not a database: .* restore a backup of it, or move it away"
+        what_to_do = (
+            r"calls\.db: file is not a database: .* restore a backup of it, or move it away"
+        )
         with pytest.raises(StoreError, match=what_to_do):
             context.manager.calls()
         with pytest.raises(StoreError, match=what_to_do):
