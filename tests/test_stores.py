@@ -96,7 +96,8 @@ def test_deletions_are_restored_after_memories() -> None:
     """A deletion beside its memory is a conflict, wherever in a batch it stands; the same memory twice is one."""
     item = memory("hello")
     later = Deletion(item.memory_key, item.updated_at + timedelta(days=1), "gone")
-    for records in ([later, item], [item, later]):
+    orders: list[list[MemoryItem | Deletion]] = [[later, item], [item, later]]
+    for records in orders:
         with SQLAlchemyStore("sqlite://") as store:
             done = store.restore(ANN, records)
             [conflict] = done.conflicts
