@@ -87,7 +87,6 @@ from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedd
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
-    from memory_context.stores.sql.adoption import Adopted
     from memory_context.stores.sql.index.vector_index import QueryVector
     from memory_context.text.redact import Redactor
 
@@ -572,20 +571,6 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: The operation failed.
         """
         return self.database.run_as_it_is(migrate.migrate, kind="write")
-
-    @deadlines.waiting(None)
-    def adopt(self) -> Adopted:
-        """Copy the rows of a table `agent_memories` that another program has made into this library's own table.
-
-        All of it is one transaction. The old table stays, as `agent_memories_before_adoption`.
-
-        Raises:
-            SchemaVersionError: There is no such table, or it has another layout.
-            StoreError: A row cannot be taken over; nothing was changed.
-        """
-        from memory_context.stores.sql.adoption import adopt  # noqa: PLC0415 - slow to import, and used once in a store's life
-
-        return self.database.run_as_it_is(adopt, kind="write")
 
     def backup(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file.
