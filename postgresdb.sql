@@ -14,7 +14,7 @@ BEGIN
         SELECT name INTO taken FROM unnest(ARRAY['agent_memories', 'agent_memory_audit', 'agent_memory_calls', 'agent_memory_deletions', 'agent_memory_owners', 'agent_memory_settings', 'agent_memory_access', 'agent_memory_passages', 'agent_memory_pending', 'memory_context_version']) AS name
             WHERE to_regclass(name) IS NOT NULL LIMIT 1;
         IF taken IS NOT NULL THEN
-            RAISE EXCEPTION 'another program has made the table %; see: memory-context adopt', taken;
+            RAISE EXCEPTION 'another program has made the table %; see: docs/howto/existing-tables.md', taken;
         END IF;
     ELSE
         SELECT version_num INTO revision FROM memory_context_version;

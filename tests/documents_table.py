@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import sqlalchemy as sa
+
+from memory_context import SQLAlchemyStore
+from memory_context.memory.copy_export_import import ALL_USERS, Transferred, import_memories
+
+PAGE = (Path(__file__).parents[1] / "docs/howto/existing-tables.md").read_text("utf-8")
 
 ANN, BOB = 7, 8
 THREAD = "0b7f3c1e-6a54-4d0c-9a39-3d1f2c4b5a69"
@@ -71,3 +79,25 @@ def names_in(url: str) -> set[str]:
     indexes = {str(index["name"]) for table in tables for index in inspector.get_indexes(table)}
     engine.dispose()
     return {*tables, *indexes}
+
+
+def take_over(url: str, folder: Path) -> Transferred:
+    """Rename the table, and import its rows, as the page says."""
+    execute(url, "ALTER TABLE agent_memories RENAME TO agent_memories_before")
+    return import_rows(url, folder)
+
+
+def import_rows(url: str, folder: Path) -> Transferred:
+    """Write the rows of the renamed table as an export by the page's query, and import it."""
+    dialect = sa.make_url(url).get_backend_name()
+    [query] = re.findall(rf"```sql {dialect}\n(.*?);\n```", PAGE, re.DOTALL)
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        lines = [
+            str(line) for line in connection.execute(sa.text(query.replace(":", r"\:"))).scalars()
+        ]
+    engine.dispose()
+    file = folder / "rows.jsonl"
+    file.write_text("\n".join(lines), "utf-8")
+    with SQLAlchemyStore(url) as store:
+        return import_memories(store, file, user_id=ALL_USERS)

@@ -22,7 +22,7 @@ BEGIN
         SELECT name INTO taken FROM unnest(ARRAY[{names}]) AS name
             WHERE to_regclass(name) IS NOT NULL LIMIT 1;
         IF taken IS NOT NULL THEN
-            RAISE EXCEPTION 'another program has made the table %; see: memory-context adopt', taken;
+            RAISE EXCEPTION 'another program has made the table %; see: docs/howto/existing-tables.md', taken;
         END IF;
     ELSE
         SELECT version_num INTO revision FROM memory_context_version;

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import typer
 
-from documents_table import make
 from for_each import for_each
 from memory_context import MemoryManager, ModelCall
 from memory_context.cli import app, run
@@ -40,7 +39,6 @@ RUNS = {
     "reindex": [],
     "doctor": [],
     "migrate": [],
-    "adopt": ["--store", "sqlite:///another.db"],
     "confirm": ["orders", "--user", "ann"],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
@@ -142,7 +140,6 @@ def test_the_shape_is_what_is_printed(
             ModelCall(datetime.now(UTC), tokens_full=64_058, tokens_sent=836, messages=4)
         )
     monkeypatch.chdir(tmp_path)
-    make("sqlite:///another.db")
     run(["export", "imported.jsonl", "--store", sqlite_url])
     capsys.readouterr()
     assert 0 == run([verb, "--store", sqlite_url, "--json", *RUNS[verb]])

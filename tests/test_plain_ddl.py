@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from commands import in_this_process
-from documents_table import ANN, BOB, ROWS, execute, make, names_in
+from documents_table import ANN, BOB, PAGE, ROWS, execute, make, names_in, take_over
 from memory_context import MemoryManager
 from memory_context.exceptions import StoreError
 from memory_context.model.scope import Scope
@@ -21,7 +21,6 @@ from plain_ddl import postgres_ddl
 
 ROOT = Path(__file__).parents[1]
 PLAIN_DDL = (ROOT / "postgresdb.sql").read_text("utf-8")
-PAGE = (ROOT / "docs/howto/existing-tables.md").read_text("utf-8")
 
 
 def apply(url: str) -> None:
@@ -90,12 +89,11 @@ def test_on_tables_of_another_revision(postgres_url: str) -> None:
 
 
 @pytest.mark.long
-def test_foreign_keys_to_users(postgres_url: str) -> None:
+def test_foreign_keys_to_users(postgres_url: str, tmp_path: Path) -> None:
     """With the page's foreign keys deleting a user deletes all that is kept of them; strangers are refused."""
     make(postgres_url, ROWS)
+    take_over(postgres_url, tmp_path)
     with SQLAlchemyStore(postgres_url) as store:
-        store.adopt()
-        store.reindex()
         [statements] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
         execute(postgres_url, statements)
         ann = MemoryManager(store, user_id=ANN, audit=True)

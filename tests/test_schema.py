@@ -154,7 +154,7 @@ def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
 
 
 def test_foreign_table_of_that_name(sqlite_url: str) -> None:
-    """A database that has another table of our name is an error, not a mess (see test_adoption)."""
+    """A database that has another table of our name is an error, not a mess (see test_existing_tables)."""
     engine = sa.create_engine(sqlite_url)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE agent_memories (x)")

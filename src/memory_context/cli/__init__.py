@@ -17,7 +17,7 @@ try:
     from memory_context.cli import (
         forget_gc_redact_consolidate_confirm as forget_gc_redact_consolidate_confirm,
     )
-    from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
+    from memory_context.cli import reindex_doctor_migrate as reindex_doctor_migrate
     from memory_context.cli import export_import_backup as export_import_backup
     from memory_context.cli import mcp_ui_demo_replay as mcp_ui_demo_replay
     from memory_context.cli import wrap as wrap

@@ -148,7 +148,7 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
     look = database.run_as_it_is
     if look(is_foreign):
         found = "another program has made the table agent_memories"
-        yield Check("schema", found, "problem", "memory-context adopt")
+        yield Check("schema", found, "problem", "see docs/howto/existing-tables.md")
         return
     revision = look(revision_of)
     yield _schema(revision, database.dialect)

@@ -33,6 +33,7 @@ from memory_context.model.item import (
     hash_content,
     identity_of,
     is_intact,
+    recounted,
 )
 from memory_context.model.json_object import JsonObject, members_of
 from memory_context.model.records_as_json import (
@@ -43,6 +44,7 @@ from memory_context.model.records_as_json import (
 )
 from memory_context.model.scope import Scope
 from memory_context.runtime.files_replaced_safely import draft_of
+from memory_context.text.tokens.counter import default_counter
 
 VERSION = 1
 GZIP = b"\x1f\x8b"
@@ -143,6 +145,8 @@ def _record(line: bytes) -> OwnedRecord | None:
     if kind == "memory":
         item = item_from(value)
         _check(item)
+        if not item.content_hash:  # another program has written the line
+            item = recounted(item, default_counter().count)
         return item.user_id, item
     if kind == "deletion" and isinstance(value, dict):
         values = dict(cast("JsonObject", value))

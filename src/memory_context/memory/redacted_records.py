@@ -205,11 +205,7 @@ def redact_memories(
     def without_secrets(record: CallRecord) -> CallRecord | None:
         """Return the record without its secrets; None if it has none."""
         redaction = Redaction(redactor)
-        cleared = replace(
-            record,
-            what=redacted_call(record.what, redaction),
-            others=redaction.value(dict(record.others)),
-        )
+        cleared = replace(record, what=redacted_call(record.what, redaction))
         if cleared == record:
             return None
         counts.update(redaction.counts)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.displayed import Displayed
@@ -97,14 +96,12 @@ class CallRecord:
         agent_id: The agent, if it has a name.
         thread_id: The conversation.
         what: The model call or the decision.
-        others: What a newer version of this library has stored with it, by name.
     """
 
     user_id: str
     agent_id: str | None
     thread_id: str | None
     what: ModelCall | Decision
-    others: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
 
     @property
     def kind(self) -> CallKind:

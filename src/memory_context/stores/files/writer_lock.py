@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
 from memory_context.exceptions import StoreLockedError, StoreUnavailableError
-from memory_context.model.item import now
 from memory_context.runtime.file_locks import lock
 from memory_context.stores.files.safe_folder import STATE, MemoryFolder
 
@@ -31,10 +28,10 @@ class WriterLock:
         return self._handle is not None
 
     def acquire(self) -> None:
-        """Take the lock, and write this process's id and host into the lock file.
+        """Take the lock.
 
         Raises:
-            StoreLockedError: Another store holds the lock; the message says which process.
+            StoreLockedError: Another store holds the lock; the message says what to do.
             OSError: The folder cannot be written to.
         """
         handle = self._folder.open_state(LOCK)
@@ -43,23 +40,14 @@ class WriterLock:
             # ends.
             lock(handle, 0)
         except BlockingIOError as error:
-            # The facts that the holder wrote (see below) are for the message only.
-            holder = _holder(os.pread(handle, 1000, 0))
             os.close(handle)
             raise StoreLockedError(
-                f"{holder} writes into {self._folder.path}, and only one store may at a time. "
-                "Close that store, or only read"
+                f"another store, in this process or another, writes into {self._folder.path}, and only one may at a "
+                f"time. Close that store, or only read; `lsof '{self._folder.path / STATE / LOCK}'` names its process"
             ) from error
         except BaseException:
             os.close(handle)
             raise
-        since = now().isoformat(timespec="seconds")
-        facts = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
-        # Truncated and rewritten in place, because the lock is on this inode: a file that replaces
-        # it would not be locked.
-        os.ftruncate(handle, 0)
-        line = json.dumps(facts) + "\n"
-        os.pwrite(handle, line.encode(), 0)
         self._handle = handle
         # A finalizer, so that the lock is released even if nobody closes the store.
         self._close_handle = weakref.finalize(self, os.close, handle)
@@ -85,14 +73,3 @@ class WriterLock:
         if self._close_handle is not None:
             self._close_handle()
         self._handle = self._close_handle = None
-
-
-def _holder(data: bytes) -> str:
-    try:
-        facts = json.loads(data)
-        process = f"process {facts['process']}"
-        if facts["process"] == os.getpid():
-            process += " (this one, through another FileStore)"
-        return f"{process} on {facts['host']}, since {facts['since']},"
-    except (ValueError, KeyError, TypeError):
-        return "another process"

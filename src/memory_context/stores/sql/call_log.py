@@ -165,18 +165,15 @@ class CallLog:
         """See `CallRewriter.rewrite_calls`. The database is not locked while a record is changed."""
         self.flush()
         codec = self._database.codec
-        of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
-        for one in self._database.rows(of_user):
+        of_user = narrowed(calls, user_id=user_id)
+        known = sa.select(calls.c.user_id, calls.c.id).where(*of_user, calls.c.kind.in_(CALL_KINDS))
+        for one in self._database.rows(known):
             this = narrowed(calls, user_id=one.user_id, id=one.id)
             # One row, or none if it was deleted meanwhile.
             for row in self._database.rows(sa.select(calls).where(*this)):
-                # A newer version, or another program, may have written rows of a kind that is unknown here.
-                is_known = row.kind in CALL_KINDS
-                record = _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
-                changed = change(record)
+                changed = change(_record_of(row, codec, prompts=True))
                 if changed:
-                    encode = _row_of if is_known else _stored_texts
-                    update = sa.update(calls).where(*this).values(**encode(changed, codec))
+                    update = sa.update(calls).where(*this).values(**_row_of(changed, codec))
                     self._database.write(sa.Connection.execute, update)
 
     def flush(self) -> None:
@@ -241,10 +238,6 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
     ]
 
 
-# The columns that hold texts, each with a twin for sealed bytes.
-_TEXTS = ("prompt", "details")
-
-
 def _row_of(record: CallRecord, codec: Codec) -> JsonObject:
     facts = asdict(record.what)
     row = {
@@ -262,7 +255,7 @@ def _row_of(record: CallRecord, codec: Codec) -> JsonObject:
     prompt = json.dumps(given) if given else None
     row |= _stored("prompt", prompt, record.user_id, codec)
     # All facts without a column of their own.
-    return row | _stored("details", json.dumps({**record.others, **facts}), record.user_id, codec)
+    return row | _stored("details", json.dumps(facts), record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> JsonObject:
@@ -292,20 +285,6 @@ def _associated_data(column: str, user_id: str) -> bytes:
     return json.dumps(["memory-context calls", column, user_id]).encode()
 
 
-def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
-    """Return a row of a kind that this version does not know, as `others`: its texts, whatever they hold."""
-    texts = {column: _opened(column, row, codec) for column in _TEXTS}
-    return CallRecord(row.user_id, row.agent_id, row.thread_id, ModelCall(row.at, 0, 0), texts)
-
-
-def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
-    """Return the values of the columns that hold the texts of `_texts_of`. The row's other columns stay as they are."""
-    columns: JsonObject = {}
-    for column in _TEXTS:
-        columns |= _stored(column, record.others[column], record.user_id, codec)
-    return columns
-
-
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     facts: JsonObject = {
         "at": row.at,
@@ -321,9 +300,7 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     kind = Decision if row.kind == "decision" else ModelCall
     known = {field.name for field in fields(kind)}
     what = kind(**{name: facts[name] for name in known & facts.keys()})
-    # What is not known here stays when the row is written again.
-    others = {name: value for name, value in details.items() if name not in known}
-    return CallRecord(row.user_id, row.agent_id, row.thread_id, what, others)
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, what)
 
 
 @atexit.register

@@ -47,8 +47,7 @@ def ensure_schema(connection: sa.Connection) -> None:
 
     Raises:
         SchemaVersionError: The schema is newer than this library; or it is older, on PostgreSQL
-            (see `memory-context migrate`); or `agent_memories` belongs to another program (see
-            `memory-context adopt`).
+            (see `memory-context migrate`); or `agent_memories` belongs to another program.
     """
     revision = revision_of(connection)
     if revision == HEAD:
@@ -73,7 +72,8 @@ def migrate(connection: sa.Connection) -> str | None:
     advisory_lock(connection, LOCK)
     if is_foreign(connection):
         raise SchemaVersionError(
-            "another program has made the table agent_memories; run `memory-context adopt` to take over its rows"
+            "another program has made the table agent_memories; rename it, and take over its rows as "
+            "docs/howto/existing-tables.md shows, or give memory-context a database of its own"
         )
     revision = revision_of(connection)
     if revision is None:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,7 +87,6 @@ from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedd
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
-    from memory_context.stores.sql.adoption import Adopted
     from memory_context.stores.sql.index.vector_index import QueryVector
     from memory_context.text.redact import Redactor
 
@@ -465,20 +463,20 @@ class SQLAlchemyStore(ClosedAtExit):
             _check_scope(scope, item)
         ids = [item.id for item in items]
         stored = self.database.read(restore_imported_records.stored_ids, scope.user_id, ids)
-        # As in `put`, texts are analyzed before the transaction, but only those that are not stored
-        # yet. Of two versions of a memory, each has chunks of its own.
-        runs = list(restore_imported_records.runs(records))
-        for run in runs:
-            for item in run.memories.values():
-                if item.id not in stored:
-                    run.batches[item.id] = indexing.prepared(item)
+        # As in `put`, texts are analyzed before the transaction, but only those that are not stored yet.
+        batches: dict[UUID, indexing.ChunkBatch | None] = {}
+        for item in items:
+            if item.id in batches:
+                batches[item.id] = None  # which version is written is not known yet
+            elif item.id not in stored:
+                batches[item.id] = indexing.prepared(item)
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return restore_imported_records.restore(connection, scope.user_id, runs)
+                return restore_imported_records.restore(connection, scope.user_id, records, batches)
 
         restored = self.database.write(work)
-        self._complete_index(scope.user_id, *(run.batches for run in runs))
+        self._complete_index(scope.user_id, batches)
         return restored
 
     def note_call(self, record: CallRecord) -> None:
@@ -573,20 +571,6 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: The operation failed.
         """
         return self.database.run_as_it_is(migrate.migrate, kind="write")
-
-    @deadlines.waiting(None)
-    def adopt(self) -> Adopted:
-        """Copy the rows of a table `agent_memories` that another program has made into this library's own table.
-
-        All of it is one transaction. The old table stays, as `agent_memories_before_adoption`.
-
-        Raises:
-            SchemaVersionError: There is no such table, or it has another layout.
-            StoreError: A row cannot be taken over; nothing was changed.
-        """
-        from memory_context.stores.sql.adoption import adopt  # noqa: PLC0415 - slow to import, and used once in a store's life
-
-        return self.database.run_as_it_is(adopt, kind="write")
 
     def backup(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file.
@@ -686,12 +670,12 @@ class SQLAlchemyStore(ClosedAtExit):
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
 
-    def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
+    def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
 
         If the indexing of a memory fails, the next search does it.
         """
-        for memory_id, batch in chain.from_iterable(batches.items() for batches in stored):
+        for memory_id, batch in stored.items():
             if batch is None:
                 try:
                     self._index(user_id, memory_id)

@@ -1,13 +1,11 @@
-"""The commands `reindex`, `doctor`, `migrate` and `adopt`, which maintain a database."""
+"""The commands `reindex`, `doctor` and `migrate`, which maintain a database."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from memory_context.cli import shared_options as opt
 from memory_context.cli.app_and_exit_codes import FAILED, KEEP, app
 from memory_context.cli.command_output import print_json, print_paged
 from memory_context.cli.open_store_and_user import (
-    check_database,
     check_given,
     database_here,
     opened_store,
@@ -85,22 +83,3 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     else:
         done = f"migrated from revision {before} to {HEAD}"
     print_paged(f"{name or 'the database in memory'}: {done}")
-
-
-@app.command(rich_help_panel=KEEP)
-def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
-    """Take over the rows of another program's table agent_memories."""
-    from memory_context.memory.redacted_records import redact_memories
-    from memory_context.text.describe.description import counted
-
-    with _database(check_database(store, "adopt")) as database:
-        adopted = database.adopt()
-        if database.redactor:
-            redact_memories(database, database.redactor)
-    if as_json:
-        print_json(asdict(adopted))
-    else:
-        taken_over = f"{counted(adopted.memories, 'memory')} taken over"
-        print_paged(
-            f"{taken_over}, {adopted.renamed:,} under another key; the old table is now {adopted.table}"
-        )

@@ -1,0 +1,144 @@
+"""A table `agent_memories` of another program: refused before anything is written, and taken over as a page shows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+from commands import in_this_process
+from documents_table import ANN, BOB, THREAD, execute, import_rows, make, names_in, take_over
+from for_each import for_each
+from memory_context import MemoryContext, MemoryManager
+from memory_context.exceptions import SchemaVersionError
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore
+from messages import LOG
+from test_faults import run_agent, warnings_of
+
+ZONE = "America/New_York"  # of the PostgreSQL database: its times say no zone
+
+
+@pytest.fixture(params=["sqlite_url", "postgres_url"])
+def url(request: pytest.FixtureRequest) -> str:
+    """A database with the table of another program and its rows."""
+    url = str(request.getfixturevalue(request.param))
+    if request.param == "postgres_url":
+        name = sa.make_url(url).database
+        execute(url, f"ALTER DATABASE \"{name}\" SET timezone = '{ZONE}'")
+    make(url)
+    return url
+
+
+def said_by(*arguments: str) -> str:
+    """What a command printed, on one line."""
+    done = in_this_process(*arguments)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+class TestRefused:
+    """Every way in says what to do, and writes nothing."""
+
+    def test_by_every_verb(self, url: str) -> None:
+        """Reading, writing, searching and migrating name the page; no table and no index is made."""
+        before = names_in(url)
+        with MemoryManager(url, user_id=ANN) as manager:
+            for verb in (
+                lambda: manager.get("cmd_log_123"),
+                lambda: manager.store("x"),
+                lambda: manager.search("x"),
+            ):
+                with pytest.raises(
+                    SchemaVersionError, match=r"rename it, .*/existing-tables\.md shows"
+                ):
+                    verb()
+        with SQLAlchemyStore(url) as store, pytest.raises(SchemaVersionError, match="rename it"):
+            store.migrate()
+
+        assert before == names_in(url)
+
+    async def test_by_an_agent(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
+        """The agent goes on with whole texts, and its log names the page."""
+        assert [LOG] == await run_agent(MemoryContext(str(ANN), store=url))
+        assert any("existing-tables.md" in line for line in warnings_of(caplog))
+
+    def test_by_the_doctor_alone(self, url: str) -> None:
+        """Of a table that is not ours, `doctor` reads no contents: it names no keys, whatever codec the URL names."""
+        said = said_by("doctor", "--store", f"redacted+{url}")
+        assert "existing-tables.md" in said
+        assert "contents" not in said
+        assert "keys" not in said
+
+    @for_each("command", ["migrate", "stats", "doctor"])
+    def test_by_commands(self, url: str, command: str) -> None:
+        """`migrate` and the others end with an error; `doctor` finds the problem."""
+        done = in_this_process(command, "--store", url)
+
+        assert 2 == done.returncode
+        assert "existing-tables.md" in " ".join((done.stdout + done.stderr).split())
+
+
+class TestTakenOver:
+    """What the page's queries and an import take over."""
+
+    def test_every_row(self, url: str, tmp_path: Path) -> None:
+        """Keys, types, texts, metadata, times, owners, threads and ids are those of the rows; NULL becomes a default."""
+        done = take_over(url, tmp_path)
+        with SQLAlchemyStore(url) as store:
+            log, style = store.get_many(Scope(str(ANN)), ["cmd_log_123", "style"])
+            [bobs] = store.list_all(Scope(str(BOB)))
+
+        assert (3, True) == (done.written, done.complete)
+        assert ("command_output", "NPM Install Output", "3", THREAD, True) == (
+            log.memory_type,
+            log.summary,
+            log.agent_id,
+            log.thread_id,
+            log.is_active,
+        )
+        assert "added 512 packages, zebrafish-4711 was deprecated" == log.content
+        assert {"command": "npm install", "seconds": 2.5} == log.content_metadata
+        assert UUID("00000000-0000-4000-8000-000000000001") == log.id
+        hours = 5 if url.startswith("postgresql") else 0
+        assert datetime(2025, 3, 1, 10 + hours, tzinfo=UTC) == log.created_at == log.updated_at
+        assert (len(str(log.content)), 1) == (log.char_count, log.line_count)
+        assert log.token_count > 5
+        assert log.content_hash
+        assert timedelta(milliseconds=250).microseconds == style.created_at.microsecond
+        assert (True, {}, "style") == (style.is_active, style.content_metadata, style.summary)
+        assert ("tool_output", "of Bob", "", False) == (
+            bobs.memory_type,
+            bobs.summary,
+            bobs.content,
+            bobs.is_active,
+        )
+
+    def test_rows_that_cannot_stay_as_they_are(self, url: str, tmp_path: Path) -> None:
+        """An older row of a key, and a key that no reference can carry, are named; changed, they are taken over, too."""
+        done = take_over(url, tmp_path)
+        [conflict] = done.conflicts
+        [damaged] = done.damaged
+        assert UUID("00000000-0000-4000-8000-000000000004") == conflict.id
+        assert "the key belongs to another memory" in conflict.reason
+        assert "memory_key" in damaged.reason
+
+        keys = "CASE memory_key WHEN 'cmd_log_123' THEN 'older' ELSE 'what_did_it' END"
+        ids = "'00000000-0000-4000-8000-000000000004', '00000000-0000-4000-8000-000000000005'"
+        execute(url, f"UPDATE agent_memories_before SET memory_key = {keys} WHERE id IN ({ids})")
+        done = import_rows(url, tmp_path)
+        assert (2, 3, (), ()) == (done.written, done.unchanged, done.conflicts, done.damaged)
+
+    def test_it_works_on(self, url: str, tmp_path: Path) -> None:
+        """What was taken over is found by its words, and new memories come beside it."""
+        take_over(url, tmp_path)
+        with MemoryManager(url, user_id=ANN) as manager:
+            found = manager.search("zebrafish-4711")
+            manager.store("new", key="new")
+            keys = {item.memory_key for item in manager.memory_store.list_all(manager.scope)}
+
+        assert "cmd_log_123" == found[0].memory_key
+        assert {"cmd_log_123", "new", "style"} == keys
+        assert 0 == in_this_process("doctor", "--store", url).returncode
