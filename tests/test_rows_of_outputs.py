@@ -223,11 +223,6 @@ PANDAS_CUT = """\
 
 [100 rows x 2 columns]
 """
-DEPLOYS = """\
-Deployment report
-staging payments  version=1.3.0 status=OK pods=1/1
-prod    auth      version=1.3.7 status="not ok" pods=0/4
-"""
 PYTHON = '''\
 """Text wrapping and filling.
 
@@ -779,11 +774,6 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
     "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
     "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),
-    "pairs behind words": (
-        DEPLOYS,
-        ("column1", "column2", "version", "status", "pods"),
-        [["staging", "payments", "1.3.0", "OK", "1/1"], ["prod", "auth", "1.3.7", "not ok", "0/4"]],
-    ),
     "issues in lines": lines_of(
         "#100  Fix this  (bug, p0)  today\n#101  Fix that  (bug, p1)  today\n"
     ),
@@ -994,7 +984,6 @@ def test_rows(name: str) -> None:
         ("git log", "2 records: commit, Author, Date"),
         ("columns beside rows", "JSON: 2 rows: id, city, x"),
         ("reprs of models", "JSON list of 2 objects: id, city, total, state"),
-        ("pairs behind words", "2 records: version, status, pods"),
         ("issues in lines", "text, 2 lines: #100 Fix this (bug, p0) today"),
         ("Python", "Python source, 29 lines: TextWrapper, wrap"),
         ("commit messages with colons", "2 records: commit, Author, Date"),
