@@ -11,7 +11,6 @@ from memory_context.text.describe.description import Description, Kind, counted,
 from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.rows.command_columns import certain_columns
 from memory_context.text.rows.names_in_first_row import is_number
-from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 from memory_context.text.rows.ruled_tables import is_no_single_table, joined_tables, ruled_table
@@ -75,8 +74,7 @@ def describe_records(sample: Sample) -> Description | None:
     if any(line.endswith((";", "{")) for line in lines):
         return None  # code
     fields = sum(1 for line in lines if _FIELD.match(line))
-    has_few_fields = fields < 0.3 * len(lines)
-    if has_few_fields and pair_table(sample.text) is None:
+    if fields < 0.3 * len(lines):
         return None  # prose
     # The rows are counted with the reader that queries use, so that both agree. In a very long text, their number is
     # estimated from its beginning.

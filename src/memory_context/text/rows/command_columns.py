@@ -1,4 +1,4 @@
-"""Read the output of commands as rows: columns below a line of names, and listings of files or commits."""
+"""Read the output of commands as rows: columns below a line of names, and listings of files."""
 
 from __future__ import annotations
 
@@ -29,32 +29,24 @@ _LONG = re.compile(
     r"(?P<modified>[A-Z][a-z]{2} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d(?: \d\d:\d\d\S*)?(?: [+-]\d{4})?)"
     r" (?P<name>.*)"
 )
-# A line of `find -ls`.
-_FOUND = re.compile(rf" *(?P<inode>\d+) +(?P<blocks>\d+) +{_LONG.pattern}")
-_COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
-# A hash has a letter, unlike a date that is written as a number.
-_HASH = re.compile(r"[0-9]*[a-f]")
-# Between the entries of a listing: a blank line, the name of a folder, its size, and what could not be read.
-_BETWEEN = re.compile(r"\s*|(?P<folder>.*):|total [\d,.]+[KMGTP]?|(?:ls|find): .*")
+# Between the entries of a listing: a blank line, the size of the folder, and what could not be read.
+_BETWEEN = re.compile(r"\s*|total [\d,.]+[KMGTP]?|ls: .*")
 _WORD = re.compile(r"\S+")
-# What names of columns do not have: characters of sentences and code, and dates as numbers. `PORT(S)`, `MAJ:MIN` are names.
-_NOT_IN_NAMES = re.compile(r":(?!\S)|\b\d{6,}\b|[=.,;\[\]{}<>\"'|\\]")
+# What names of columns do not have: characters of sentences and code, dates as numbers, and hashes of commits. `PORT(S)` and
+# `MAJ:MIN` are names.
+_NOT_IN_NAMES = re.compile(r":(?!\S)|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|[=.,;\[\]{}<>\"'|\\]")
 _HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
 
 def command_table(text: str) -> TextTable | None:
-    """Return the rows of `ls -l`, of `git log --oneline`, or of columns below a line of names; None for other texts."""
+    """Return the rows of `ls -l`, or of columns below a line of names; None for other texts."""
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
-    for pattern in (_LONG, _FOUND):
-        if any(map(pattern.fullmatch, lines)) and _is_listing(text, pattern):
-            return _listing(text, pattern)
-    filled = filter(str.strip, lines_of(text))
-    if any(map(_HASH.match, lines)) and all(map(_COMMIT.fullmatch, filled)):
-        return _listing(text, _COMMIT)
+    if any(map(_LONG.fullmatch, lines)) and _is_listing(text):
+        return TextTable(tuple(_LONG.groupindex), partial(_entries, text), "the listing")
     return _below_names(text, lines)
 
 
@@ -73,27 +65,15 @@ def certain_columns(text: str) -> TextTable | None:
     return None
 
 
-def _is_listing(text: str, pattern: re.Pattern[str]) -> bool:
+def _is_listing(text: str) -> bool:
     """Return whether each line is an entry or may be between entries, so that none would be lost."""
-    return all(pattern.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
+    return all(_LONG.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
 
 
-def _listing(text: str, pattern: re.Pattern[str]) -> TextTable:
-    """Return the entries of a listing, with the folder that each is in if the listing names folders."""
-    columns = tuple(pattern.groupindex)
-    entries = partial(_entries, text, pattern)
-    if not any(entry[-1] for entry in entries()):
-        return TextTable(columns, lambda: (entry[:-1] for entry in entries()), "the listing")
-    return TextTable((*columns, "folder"), entries, "the listing")
-
-
-def _entries(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
-    folder = None
+def _entries(text: str) -> Iterator[Row]:
     for line in lines_of(text):
-        if match := pattern.fullmatch(line):
-            yield [*match.groups(), folder]
-        elif heading := _BETWEEN.fullmatch(line):
-            folder = heading["folder"] or folder
+        if match := _LONG.fullmatch(line):
+            yield list(match.groups())
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:

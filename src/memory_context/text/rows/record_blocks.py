@@ -14,7 +14,6 @@ from itertools import chain, islice, pairwise
 from typing import TypeAlias
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 from memory_context.text.rows.yaml_and_toml_values import OPEN_VALUE, configuration_table
@@ -137,7 +136,7 @@ def record_table(text: str) -> TextTable | None:
     above the records, such as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
     are keys and values.
     """
-    table = configuration_table(text) or pair_table(text)
+    table = configuration_table(text)
     if table or OPEN_VALUE.search(text):
         return table
     if _ABOVE_WIDE in text:
