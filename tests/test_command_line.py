@@ -969,12 +969,6 @@ class TestDoctor:
                     "reindex",
                 ),
                 (
-                    "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
-                    "index",
-                    "problem",
-                    "reindex",
-                ),
-                (
                     "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
                     "pending",
                     "warning",
