@@ -16,7 +16,6 @@ from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
 from memory_context.stores.store_of_a_url import FILES, database_url
-from memory_context.text.describe.description import counted
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 
@@ -161,7 +160,6 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
         yield _analyzer(look(version_of))
         yield _pending(look(doctor_looks_into_a_database.count_pending))
         yield _index(database)
-        yield _expired(look(doctor_looks_into_a_database.count_expired))
 
 
 def _schema(revision: str | None, dialect: str) -> Check:
@@ -218,11 +216,3 @@ def _index(database: Database) -> Check:
     if faults:
         return Check("index", ", ".join(faults), "problem", _REINDEX)
     return Check("index", "it holds what is stored")
-
-
-def _expired(count: int) -> Check:
-    if not count:
-        return Check("expired", "no memory has expired")
-    have = "has" if count == 1 else "have"
-    found = f"{counted(count, 'memory')} {have} expired"
-    return Check("expired", found, "note", "memory-context gc deletes them")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from memory_context.model.item import now
 from memory_context.stores.sql.index import fts5
-from memory_context.stores.sql.schema import count_rows, memories, metadata, pending
+from memory_context.stores.sql.schema import count_rows, metadata, pending
 from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.stores.sql.urls import file_of, store_url
 
@@ -85,11 +84,6 @@ def missing(connection: sa.Connection) -> list[str]:
 def count_pending(connection: sa.Connection) -> int:
     """Return the number of memories that are not fully indexed yet."""
     return count_rows(connection, pending)
-
-
-def count_expired(connection: sa.Connection) -> int:
-    """Return the number of memories that have expired."""
-    return count_rows(connection, memories, memories.c.expires_at <= now())
 
 
 def faults(connection: sa.Connection) -> dict[str, int]:
