@@ -11,7 +11,7 @@ from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import doctor_looks_into_a_database, file_watch
+from memory_context.stores.sql import doctor_looks_into_a_database
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
@@ -91,7 +91,7 @@ def _database(url: str) -> Iterator[Check]:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(doctor_looks_into_a_database.server)
                 found = f"{server}, {store.url or 'in memory'}"
-                yield _access("database", found, reads_only=store.database.reads_only)
+                yield Check("database", found)
                 for check in _schema_and_index(store.database):
                     if check.name == "schema" and check.status == "problem":
                         has_our_schema = False
@@ -104,23 +104,13 @@ def _database(url: str) -> Iterator[Check]:
         yield _encoded_contents(url)
 
 
-def _access(name: str, found: str, *, reads_only: bool) -> Check:
-    if not reads_only:
-        return Check(name, found)
-    remedy = (
-        "to store anything, give this user write access to the file or folder, or to the tables of a server that is "
-        "not a standby"
-    )
-    return Check(name, f"{found}: read-only", "warning", remedy)
-
-
 def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
         folder = str(store.directory)
         if not store.directory.is_dir():
             yield Check("folder", f"there is no folder {folder!r}", "problem", "check the path")
             return
-        yield _access("folder", folder, reads_only=file_watch.may_only_read(folder))
+        yield Check("folder", folder)
         damaged = store.damaged()
     if not damaged:
         yield Check("files", "all are memories")
