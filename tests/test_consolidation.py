@@ -114,7 +114,7 @@ def test_what_stays_apart(manager: MemoryManager) -> None:
     MemoryManager(manager.memory_store, user_id="bob").store(text, tier="project", tier_id="p")
 
     assert () == consolidate(manager, "project").groups
-    for wrong in ({"tier": "detail"}, {"similarity": 0}, {"merger": 1}):
+    for wrong in ({"tier": "detail"}, {"merger": 1}):
         with pytest.raises(InvalidArgumentError):
             consolidate(**{"memories": manager, "tier": "project", **wrong})  # type: ignore[arg-type] # wrong
 

@@ -40,7 +40,6 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.memory.doctor_checks_and_advice import examined
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
@@ -453,7 +452,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 def test_file_that_can_only_be_read() -> None:
-    """A database on a read-only file system is read and searched; what writes says so, and so does a doctor."""
+    """A database on a read-only file system is read and searched; what writes says so."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder}/memory.db"
@@ -464,20 +463,6 @@ def test_file_that_can_only_be_read() -> None:
             assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
             with pytest.raises(StoreError, match="readonly database"):
                 manager.store("more")
-            [check] = [one for one in examined(url) if one.name == "database"]
-            assert ("warning", True) == (check.status, "read-only" in check.found)
-
-
-def test_a_doctor_tells_of_a_folder_that_can_only_be_read() -> None:
-    """A folder of files is marked in which this user cannot write."""
-    with tempfile.TemporaryDirectory() as name:
-        url = f"file://{name}"
-        with MemoryManager(url, user_id="ann") as manager:
-            manager.store("the harbour is closed")
-        with read_only(Path(name)):
-            [check] = [one for one in examined(url) if one.name == "folder"]
-
-    assert ("warning", True) == (check.status, "read-only" in check.found)
 
 
 def _age(url: str, statement: str) -> None:
@@ -562,18 +547,6 @@ def test_a_right_that_is_granted_and_revoked(postgres_url: str) -> None:
             reader.store("more")
         assert 1 == reads()
         assert [1] == [len(reader.search("harbour"))]
-
-
-def test_a_doctor_tells_who_may_only_read(request: pytest.FixtureRequest) -> None:
-    """A database that this user cannot write to is marked, on a server, too, and also before it has a schema."""
-    for url, reading_url in _reading_urls(request):
-        _age(url, "SELECT 1")  # makes the file
-        for _ in "before", "after":
-            for one, is_marked in (url, False), (reading_url, True):
-                [check] = [check for check in examined(one) if check.name == "database"]
-                assert (one, is_marked) == (one, "read-only" in check.found), check
-            with MemoryManager(url, user_id="ann") as manager:
-                manager.store("the harbour is closed", key="note")
 
 
 def test_read_only_file_with_an_older_schema(sqlite_url: str) -> None:

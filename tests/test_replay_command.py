@@ -112,16 +112,6 @@ def test_a_prompt_is_shown(runs: Path) -> None:
     assert "nothing that this call needed" in replay(runs, "--run=first", "--call=1").stdout
 
 
-def test_a_run_as_json(runs: Path) -> None:
-    """Everything that is shown, and each prompt."""
-    told = json.loads(replay(runs, "--run=first", "--policy=reference", "--json").stdout)
-    call = told["calls"][1]
-    assert ("first", "reference", 4) == (told["run"], told["policy"], len(told["calls"]))
-    assert {"job-0-150": call["folded"][0]} == call["missing"]
-    assert call["unbounded"] > 2000 > call["tokens"]
-    assert ["user", "assistant", "tool"] == [message["role"] for message in call["prompt"]]
-
-
 @for_each(
     "arguments, said",
     [
@@ -130,7 +120,11 @@ def test_a_run_as_json(runs: Path) -> None:
             ["--run=first", "--policy=mask", "--policy=memory"],
             "--run replays a run by one policy, not by 2: give --policy once",
         ),
-        (["--run=first", "--report=r.html"], "--report compares all runs: leave out --run"),
+        (
+            ["--run=first", "--report=r.html"],
+            "--report and --json are about all runs: leave out --run",
+        ),
+        (["--run=first", "--json"], "--report and --json are about all runs: leave out --run"),
         (["--run=third"], "no run in the files is called 'third'; there are first, second"),
         (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
     ],

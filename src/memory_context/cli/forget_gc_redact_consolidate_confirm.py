@@ -12,7 +12,6 @@ from memory_context.cli.command_output import print_json, print_paged, say
 from memory_context.cli.open_store_and_user import chosen_user, login, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.exceptions import StoreError
-from memory_context.runtime.defaults_in_help import SAME_NOTE
 
 _KEEP = (
     "How long to keep memories: of a type (tool_output=30d), of a tier (tier:detail=12h), evicted ones (evicted=4w), or "
@@ -214,10 +213,6 @@ def consolidate(
     *,
     store: opt.Store = None,
     user: opt.User = None,
-    similarity: Annotated[
-        float,
-        typer.Option(min=0, max=1, metavar="SHARE", help="How much two notes must have in common."),
-    ] = SAME_NOTE,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be merged.")
     ] = False,
@@ -233,9 +228,7 @@ def consolidate(
             "consolidating", "Merged notes stay merged; the others are unchanged."
         ) as report,
     ):
-        done = consolidation.consolidate(
-            memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
-        )
+        done = consolidation.consolidate(memory, tier, tier_id, dry_run=dry_run, progress=report)
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return

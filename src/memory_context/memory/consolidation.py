@@ -17,7 +17,6 @@ from memory_context.model.origin import MODEL, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime.deadlines import within
-from memory_context.runtime.defaults_in_help import SAME_NOTE
 from memory_context.stores.protocol import Progress
 from memory_context.text.notes_that_say_the_same import (
     groups,
@@ -33,6 +32,7 @@ INTO = "consolidated_into"
 BY = "consolidated_by"
 OLDEST = "-created_at"
 NAMES_KEPT = 0.8
+SAME_NOTE = 0.6  # the share of runs of three words in common for which two notes say the same
 RELATED = 0.3  # the share of words in common for which a merger is asked
 ASKED_AT_ONCE = 8
 
@@ -110,14 +110,13 @@ class ConsolidationReport:
         return sum(group.tokens_before - group.tokens_after for group in self.groups)
 
 
-def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
+def consolidate(
     memories: MemoryManager,
     tier: str,
     tier_id: str | None = None,
     *,
     merger: NoteMerger | None = None,
     max_tokens: int = 1000,
-    similarity: float = SAME_NOTE,
     seconds: float = 30.0,
     dry_run: bool = False,
     progress: Progress | None = None,
@@ -142,19 +141,16 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
             ``merge(notes, max_tokens)``.
         max_tokens: Notes with more tokens are oversized; a merged note should not be. A merger is given
             at most eight times as many at once.
-        similarity: The share of their runs of three words that near-duplicates have in common, above
-            0 and up to 1.
         seconds: The deadline of each merge.
         dry_run: Only report what would be done.
         progress: Called after each group of notes with how many are done, and of how many.
 
     Raises:
-        InvalidArgumentError: The tier is ``detail``, `merger` is not a merger, or `similarity` is outside
-            0 to 1.
+        InvalidArgumentError: The tier is ``detail``, or `merger` is not a merger.
         InvalidScopeError: A name does not fit a database column.
         StoreError: The store failed.
     """
-    _check(tier, merger, similarity)
+    _check(tier, merger)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     # Notes of earlier versions may lack the id that their tier needs today; merged, they lack it, too.
     memories = copy(memories)
@@ -166,11 +162,11 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     ]
     finished = _finish(memories, notes, dry_run=dry_run)
     remaining = [note for note in notes if note.memory_key not in finished]
-    to_merge = _grouped(remaining, shingles, similarity)
+    to_merge = _grouped(remaining, shingles, SAME_NOTE)
     if merger is not None:
         to_merge = _related(remaining, max_tokens)
     found = list(to_merge)
-    consolidation = _Consolidation(memories, merger, max_tokens, similarity, seconds, dry_run)
+    consolidation = _Consolidation(memories, merger, max_tokens, seconds, dry_run)
     made = list[MergedNotes]()
     for done, group in enumerate(found, 1):
         made += consolidation.merge(group)
@@ -185,7 +181,6 @@ class _Consolidation(NamedTuple):
     memories: MemoryManager
     merger: NoteMerger | None
     max_tokens: int
-    similarity: float
     seconds: float
     dry_run: bool
 
@@ -195,7 +190,7 @@ class _Consolidation(NamedTuple):
         if text:
             return [self._made(group, text, "model")]
         made = list[MergedNotes]()
-        for alike in _grouped(group, shingles, self.similarity):
+        for alike in _grouped(group, shingles, SAME_NOTE):
             texts = [item.text for item in alike]
             made.append(self._made(alike, merged(texts), "words"))
         return made
@@ -253,7 +248,7 @@ class _Consolidation(NamedTuple):
         return new.memory_key
 
 
-def _check(tier: str, merger: object, similarity: float) -> None:
+def _check(tier: str, merger: object) -> None:
     if tier == DETAIL:
         raise InvalidArgumentError(
             "the tier 'detail' holds outputs, which are not merged; consolidate notes of another tier"
@@ -262,8 +257,6 @@ def _check(tier: str, merger: object, similarity: float) -> None:
         raise InvalidArgumentError(
             f"a merger needs a method merge(notes, max_tokens), which {type(merger).__name__} lacks"
         )
-    if not 0 < similarity <= 1:
-        raise InvalidArgumentError(f"similarity must be above 0 and at most 1, not {similarity}")
 
 
 def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:

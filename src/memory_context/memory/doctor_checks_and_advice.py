@@ -11,12 +11,11 @@ from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import doctor_looks_into_a_database, file_watch
+from memory_context.stores.sql import doctor_looks_into_a_database
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
 from memory_context.stores.store_of_a_url import FILES, database_url
-from memory_context.text.describe.description import counted
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 
@@ -92,7 +91,7 @@ def _database(url: str) -> Iterator[Check]:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(doctor_looks_into_a_database.server)
                 found = f"{server}, {store.url or 'in memory'}"
-                yield _access("database", found, reads_only=store.database.reads_only)
+                yield Check("database", found)
                 for check in _schema_and_index(store.database):
                     if check.name == "schema" and check.status == "problem":
                         has_our_schema = False
@@ -105,23 +104,13 @@ def _database(url: str) -> Iterator[Check]:
         yield _encoded_contents(url)
 
 
-def _access(name: str, found: str, *, reads_only: bool) -> Check:
-    if not reads_only:
-        return Check(name, found)
-    remedy = (
-        "to store anything, give this user write access to the file or folder, or to the tables of a server that is "
-        "not a standby"
-    )
-    return Check(name, f"{found}: read-only", "warning", remedy)
-
-
 def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
         folder = str(store.directory)
         if not store.directory.is_dir():
             yield Check("folder", f"there is no folder {folder!r}", "problem", "check the path")
             return
-        yield _access("folder", folder, reads_only=file_watch.may_only_read(folder))
+        yield Check("folder", folder)
         damaged = store.damaged()
     if not damaged:
         yield Check("files", "all are memories")
@@ -161,7 +150,6 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
         yield _analyzer(look(version_of))
         yield _pending(look(doctor_looks_into_a_database.count_pending))
         yield _index(database)
-        yield _expired(look(doctor_looks_into_a_database.count_expired))
 
 
 def _schema(revision: str | None, dialect: str) -> Check:
@@ -218,11 +206,3 @@ def _index(database: Database) -> Check:
     if faults:
         return Check("index", ", ".join(faults), "problem", _REINDEX)
     return Check("index", "it holds what is stored")
-
-
-def _expired(count: int) -> Check:
-    if not count:
-        return Check("expired", "no memory has expired")
-    have = "has" if count == 1 else "have"
-    found = f"{counted(count, 'memory')} {have} expired"
-    return Check("expired", found, "note", "memory-context gc deletes them")

@@ -22,12 +22,7 @@ from memory_context.display.safe_terminal_output import (
 )
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
-from memory_context.replay.explained_run import (
-    calls_of_run,
-    lines_of_run,
-    prompt_of_call,
-    run_as_json,
-)
+from memory_context.replay.explained_run import calls_of_run, lines_of_run, prompt_of_call
 from memory_context.replay.figure_definitions import EXPLANATIONS
 from memory_context.replay.formats.claude_code_sessions import NoMessagesError
 from memory_context.replay.html_report import page
@@ -89,8 +84,8 @@ class ReplayOptions:
             raise InvalidArgumentError(
                 f"--run replays a run by one policy, not by {len(self.policies)}: give --policy once"
             )
-        if self.run is not None and self.report:
-            raise InvalidArgumentError("--report compares all runs: leave out --run")
+        if self.run is not None and (self.report or self.json):
+            raise InvalidArgumentError("--report and --json are about all runs: leave out --run")
         for file in self.files:
             if not file.exists() or file.is_dir():
                 raise InvalidArgumentError(
@@ -143,9 +138,6 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
     check_policy(policy, meter)
     recording = _run_named(name, options)
     calls = asyncio.run(calls_of_run(recording, policy, meter, price))
-    if options.json:
-        sys.stdout.write(json.dumps(run_as_json(recording, policy.name, calls)) + "\n")
-        return
     console.print(plain(f"{recording.id}, {policy.name}", "bold"))
     if options.call is None:
         console.print(lines_of_run(calls))

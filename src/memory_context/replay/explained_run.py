@@ -10,7 +10,6 @@ from rich.text import Text
 
 from memory_context.display.safe_terminal_output import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import referenced_keys
 from memory_context.replay.needs_of_a_recording import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
@@ -106,21 +105,3 @@ def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[Renderab
         yield quoted(sent.text)
     yield Text("Out of sight", "bold")
     yield quoted("\n".join(call.out_of_sight) or "nothing that this call needed")
-
-
-def run_as_json(recording: Recording, policy: str, calls: Sequence[CallOfRun]) -> JsonObject:
-    """Return the run as an object that JSON can express; docs/replay.md describes its fields."""
-    return {
-        "run": recording.id,
-        "policy": policy,
-        "calls": [
-            {
-                "unbounded": call.unbounded,
-                "tokens": call.figures.tokens,
-                "folded": call.references,
-                "missing": dict(call.missing),
-                "prompt": [{"role": one.role, "text": one.text} for one in call.prompt],
-            }
-            for call in calls
-        ],
-    }

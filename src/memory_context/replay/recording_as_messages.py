@@ -9,6 +9,7 @@ from itertools import chain, groupby
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import FunctionCall, Message
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.content_parts import (
     Json,
     calls_in,
@@ -45,8 +46,10 @@ def together(messages: Iterable[Message]) -> Iterator[list[Message]]:
 def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
     """Convert messages of OpenAI's chat format to a conversation's; consecutive results count as having come together.
 
-    Results are put in the order of the calls that they answer, and get the names of those calls; a message with an unknown
-    role becomes a user's.
+    Results are put in the order of the calls that they answer, and get the names of those calls.
+
+    Raises:
+        InvalidArgumentError: A message has an unknown role.
     """
     for number, group in enumerate(_groups(recorded)):
         if len(group) == 1:
@@ -78,6 +81,10 @@ def _message(recorded: Json) -> Message:
     content = recorded.get("content")
     if role == "assistant":
         return _reply(recorded)
+    if role not in ROLES:
+        raise InvalidArgumentError(
+            f"the role {role!r:.80} is not known; the known ones are {', '.join(ROLES)}"
+        )
     text = text_of_content(content)
     if role in _INSTRUCTIONS:
         return Message("", "system", "system", {0: text})

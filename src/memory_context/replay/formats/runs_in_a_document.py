@@ -31,7 +31,7 @@ from memory_context.replay.formats.langsmith_and_opentelemetry import (
 )
 from memory_context.replay.formats.openai_responses import chat_of_items, is_item
 from memory_context.replay.formats.runs_from_model_calls import grown_runs
-from memory_context.replay.recording_as_messages import ROLES, Recording, to_messages
+from memory_context.replay.recording_as_messages import Recording, to_messages
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
@@ -98,12 +98,12 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     try:
         if is_session_line(pieces[0]):
             nothing = NoMessagesError(NO_MESSAGES)
-            runs = [(name, _read_run(messages)) for name, messages in sessions_of(pieces)]
+            runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
         else:
             calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
             for call in traced_calls(pieces):
                 prompt = _read_messages(call.prompt)
-                calls.append((call.trace, prompt, _read_run([*call.prompt, *call.reply])))
+                calls.append((call.trace, prompt, _read_messages([*call.prompt, *call.reply])))
             runs = list(grown_runs(calls))
     except InvalidArgumentError:
         raise
@@ -122,27 +122,7 @@ def _recordings_of(document: object) -> Iterator[Recording]:
     if not runs:
         raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
     for name, recorded in runs:
-        yield Recording(name, tuple(_read_run(recorded)))
-
-
-def _read_run(recorded: Sequence[object]) -> Sequence[Message]:
-    """Convert the messages of a run.
-
-    Raises:
-        InvalidArgumentError: No message is a model's, but some have roles that are not known.
-    """
-    messages = _read_messages(recorded)
-    if any(message.is_reply for message in messages):
-        return messages
-    given = [_fields(members_of(message)).get("role") for message in recorded]
-    roles = dict.fromkeys(map(str, filter(None, given)))
-    unknown = ", ".join(role for role in roles if role not in ROLES)
-    if unknown:
-        raise InvalidArgumentError(
-            "no message has the role of a model, assistant, but some have roles that are not known: "
-            f"{unknown:.80}; the known ones are {', '.join(ROLES)}"
-        )
-    return messages
+        yield Recording(name, tuple(_read_messages(recorded)))
 
 
 def _runs_in(document: object, name: str) -> Iterator[tuple[str, Sequence[object]]]:
@@ -191,6 +171,8 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
         if any(map(is_item, chat)):
             chat = list(chat_of_items(chat))
         return list(to_messages(chat))
+    except InvalidArgumentError:
+        raise
     except (AttributeError, TypeError, ValueError) as error:
         # There is no schema to check, so an object in place of a list, or a text in place of an object, is found here.
         raise InvalidArgumentError(f"the messages have parts of the wrong kind: {error}") from error

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import sqlalchemy as sa
 
-from memory_context.model.item import MemoryItem, now
-from memory_context.stores.sql.index import fts5, keyword_index
-from memory_context.stores.sql.row_encoding import RECORDS, records
-from memory_context.stores.sql.schema import (
-    MEMORY_IDS,
-    belongs,
-    count_rows,
-    memories,
-    metadata,
-    passages,
-    pending,
-    this_memory,
-)
+from memory_context.stores.sql.index import fts5
+from memory_context.stores.sql.schema import count_rows, metadata, pending
 from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.stores.sql.urls import file_of, store_url
-from memory_context.text.index.analyzer import analyze
-from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
 
-# Enough memories to notice an index of another analyzer, and few enough to be checked quickly.
-SAMPLED = 20
-# Larger memories, in characters, are not sampled, because analyzing them would take minutes.
-LARGEST_SAMPLED = 1_000_000
-LEXEMES_TRIED = 5
 DAMAGES_REPORTED = 5
 # What may be wrong with the index, and the statement that counts how often it is.
 _FAULTS = {
@@ -106,47 +86,9 @@ def count_pending(connection: sa.Connection) -> int:
     return count_rows(connection, pending)
 
 
-def count_expired(connection: sa.Connection) -> int:
-    """Return the number of memories that have expired."""
-    return count_rows(connection, memories, memories.c.expires_at <= now())
-
-
 def faults(connection: sa.Connection) -> dict[str, int]:
-    """Return how often the index differs from what is stored, by what is wrong.
-
-    Whether memories are found by their own words is checked for a sample only.
-    """
-    counts = {
+    """Return how often the index differs from what is stored, by what is wrong."""
+    return {
         fault: int(connection.exec_driver_sql(count).scalar_one())
         for fault, count in _FAULTS.items()
     }
-    return counts | {
-        "sampled memories are indexed under other words": _count_unfindable(connection)
-    }
-
-
-def _count_unfindable(connection: sa.Connection) -> int:
-    """Return the number of memories that the index does not find by their own words.
-
-    Only a sample is checked: the newest and the oldest indexed memories, without the largest.
-    """
-    indexed = sa.exists().select_from(passages).where(belongs(passages))
-    small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED)
-    wrong: set[UUID] = set()
-    for order in (memories.c.created_at.desc(), memories.c.created_at):
-        for item in records(connection, small.order_by(order).limit(SAMPLED // 2)):
-            if not _is_found(connection, item):
-                wrong.add(item.id)
-    return len(wrong)
-
-
-def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
-    text = searchable(item)
-    lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
-    # A few lexemes, spread evenly over the list, because each of them is a query.
-    step = max(len(lexemes) // LEXEMES_TRIED, 1)
-    spread = lexemes[::step]
-    this = MEMORY_IDS.where(*this_memory(item.user_id, item.id))
-    return all(
-        keyword_index.ranked(connection, item.user_id, [lexeme], this, 1) for lexeme in spread
-    )
