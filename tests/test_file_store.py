@@ -660,7 +660,7 @@ class TestAfterARestart:
         assert [] == [path for path in folder.iterdir() if path.suffix == ".json"]
 
     def test_torn_lines(self, store: FileStore, folder: Path) -> None:
-        """Lines that are no deletions, as a crash of an earlier version left them, do not hide the others."""
+        """Lines that a crash cut off do not hide the others."""
         for key in ("a", "b"):
             store.put(ANN, memory(key, memory_key=key))
             store.delete(ANN, key)
@@ -669,56 +669,6 @@ class TestAfterARestart:
 
         with FileStore(folder) as again:
             assert ["a", "b"] == [deletion.memory_key for deletion in again.list_deleted(ANN)]
-
-    def test_notes_of_an_earlier_version(self, store: FileStore, folder: Path) -> None:
-        """Lines that an earlier version appended count: a deletion taken back, and reads that add up."""
-        for key in ("gone", "back"):
-            store.put(ANN, memory(key, memory_key=key))
-            store.delete(ANN, key, reason="over")
-        item = store.put(ANN, memory("read", memory_key="read"))
-        store.close()
-        state = folder / ".memory-context"
-        with (state / "deleted.jsonl").open("a") as file:
-            print(json.dumps({"user_id": "ann", "memory_key": "back"}), file=file)
-        with (state / "reads.jsonl").open("w") as file:
-            for reads, hour in ((1, 10), (2, 11)):
-                moment = f"2026-01-01T{hour}:00:00+00:00"
-                line = {"user_id": "ann", "id": str(item.id), "reads": reads, "accessed_at": moment}
-                print(json.dumps(line), file=file)
-
-        assert store.deletion(ANN, "back") is None
-        [found] = store.query(ANN)
-        assert (3, datetime(2026, 1, 1, 11, tzinfo=UTC)) == (found.access_count, found.accessed_at)
-        store.touch(ANN, ["read"])
-        store.delete(ANN, store.put(ANN, memory("more", memory_key="more")).memory_key)
-        store.close()
-        assert ["gone", "more"] == [deletion.memory_key for deletion in store.list_deleted(ANN)]
-        assert [4] == [found.access_count for found in store.query(ANN)]
-
-    def test_notes_that_cannot_be_read(self, store: FileStore, folder: Path) -> None:
-        """Notes that cannot be read are not taken for none, which the next write would make true."""
-        store.delete(ANN, store.put(ANN, memory(memory_key="gone")).memory_key, reason="over")
-        store.close()
-        notes = folder / ".memory-context" / "deleted.jsonl"
-        away = notes.rename(folder / "away")
-        notes.mkdir()
-
-        with pytest.raises(StoreUnavailableError, match="memories: "):
-            store.put(ANN, memory("more"))
-
-        notes.rmdir()
-        away.rename(notes)
-        assert ["over"] == [deletion.reason for deletion in store.list_deleted(ANN)]
-
-    def test_forgets_the_reads_of_a_removed_file(self, store: FileStore, folder: Path) -> None:
-        """Nothing says that a forgotten user read a memory whose file a person had removed before."""
-        store.put(ANN, memory(memory_key="k"))
-        store.touch(ANN, ["k"])
-        files_in(folder)[0].unlink()
-
-        store.forget_user("ann")
-
-        assert "ann" not in (folder / ".memory-context" / "reads.jsonl").read_text("utf-8")
 
     def test_evicted_records_are_written(self, store: FileStore, folder: Path) -> None:
         """Whatever a verb changes in the index is written, also records that it was not called with."""

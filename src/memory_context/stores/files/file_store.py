@@ -254,7 +254,7 @@ class FileStore(ClosedAtExit):
             with self._written() as index:
                 receipt = index.forget_user(user_id)
             with self._errors():
-                self._opened().forget_reads(receipt.user_id)
+                self._opened().forget_notes(receipt.user_id)
         calls = self._ask_calls(lambda kept: kept.forget_user(user_id).calls, 0)
         return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 

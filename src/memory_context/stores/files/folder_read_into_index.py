@@ -6,7 +6,7 @@ The files are read once, into the index. From then on, changes to the index are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import starmap
@@ -15,25 +15,29 @@ from typing import Any, TypeGuard
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, StoreError
-from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
-from memory_context.model.records_as_json import deletion_record
+from memory_context.model.item import AnyRecord, MemoryItem, Restored
+from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files import changed_rows as changes
 from memory_context.stores.files.changed_rows import UserAndId
 from memory_context.stores.files.journals import (
     DELETED,
+    READ,
     Line,
+    Reads,
+    append_lines,
+    deletion_line,
+    keep_lines,
     read_deletions,
     read_reads,
-    write_lines,
-    write_reads,
+    reads_line,
 )
 from memory_context.stores.files.memory_file_format import parse, path_of, render
 from memory_context.stores.files.safe_folder import MemoryFolder
 from memory_context.stores.sql import restore_imported_records
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.schema import access, deletions
+from memory_context.stores.sql.schema import access
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 
 
@@ -68,6 +72,7 @@ class IndexedFolder:
         self._folder = folder
         self._problems: dict[str, str] = {}
         self._paths: dict[UserAndId, str] = {}
+        self._reads = read_reads(folder)
         self._deleted_signature = folder.signature(DELETED)
         self._signatures = folder.scan()
         self._load()
@@ -106,8 +111,7 @@ class IndexedFolder:
                 gone.append(user_and_id)
             else:
                 self._write(item)
-        if changed.deletions:
-            self._note_deletions()
+        self._note_deletions(changed.deletions)
         for user_and_id in gone:
             path = self._paths.pop(user_and_id, None)
             if path is not None:
@@ -136,16 +140,22 @@ class IndexedFolder:
         with suppress(OSError):
             self._save_reads(self.index.database.write(changes.take).reads)
 
-    def forget_reads(self, user_id: str) -> None:
-        """Remove the notes of a user's reads, also of memories whose files a person removed.
+    def forget_notes(self, user_id: str) -> None:
+        """Remove the notes of a user's deletions and reads, and of the reads of memories that no longer exist.
 
         Raises:
             OSError: The folder cannot be written to.
         """
-        noted = read_reads(self._folder)
-        others = {place: reads for place, reads in noted.items() if place[0] != user_id}
-        if others != noted:
-            write_reads(self._folder, others)
+        known = {str(memory_id) for _, memory_id in self._paths}
+
+        def is_of_another(line: Line) -> bool:
+            return line.get("user_id") != user_id
+
+        def is_kept(line: Line) -> bool:
+            return line.get("id") in known and is_of_another(line)
+
+        keep_lines(self._folder, DELETED, is_of_another)
+        keep_lines(self._folder, READ, is_kept)
 
     def _load(self) -> None:
         """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""
@@ -154,7 +164,6 @@ class IndexedFolder:
             item = self._read(path)
             if item:
                 memories.append((path, item))
-        reads = read_reads(self._folder)
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
         for path, item in sorted(memories, key=_precedence):
             user_and_id = (item.user_id, item.id)
@@ -162,7 +171,7 @@ class IndexedFolder:
                 self._report(path, f"its id is that of {self._paths[user_and_id]}")
                 continue
             self._paths[user_and_id] = path
-            count, moment = reads.get(user_and_id, (0, None))
+            count, moment = self._reads.get(user_and_id, (0, None))
             with_reads = replace(item, access_count=count, accessed_at=moment)
             users[item.user_id].append(with_reads)
         for user, items in users.items():
@@ -170,8 +179,8 @@ class IndexedFolder:
                 if conflict.id:
                     path = self._paths.pop((user, conflict.id))
                     self._report(path, conflict.reason)
-        for user, by_key in read_deletions(self._folder).items():
-            self._take_in(user, list(by_key.values()))
+        for user, deletions in read_deletions(self._folder).items():
+            self._take_in(user, list(deletions.values()))
 
     def _read(self, path: str) -> MemoryItem | None:
         """Return the memory in a file; None if the file is gone, or is damaged, which is reported."""
@@ -224,24 +233,26 @@ class IndexedFolder:
                 f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
             )
 
-    def _note_deletions(self) -> None:
-        lines: list[Line] = []
-        for user_id, *facts in self.index.database.rows(sa.select(deletions)):
-            lines.append({"user_id": user_id} | deletion_record(Deletion(*facts)))
-        self._deleted_signature = write_lines(self._folder, DELETED, lines)
+    def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
+        lines = [
+            deletion_line(user, key, self.index.deletion(Scope(user), key)) for user, key in changed
+        ]
+        append_lines(self._folder, DELETED, lines)
+        self._deleted_signature = self._folder.signature(DELETED)
 
-    def _save_reads(self, places: Collection[UserAndId]) -> None:
-        if not places:
-            return
-        # Read again, because other processes note reads, too.
-        noted = read_reads(self._folder)
-        for place in places:
-            noted.pop(place, None)  # its memory may be deleted
+    def _save_reads(self, places: Iterable[UserAndId]) -> None:
         user_and_id = sa.tuple_(access.c.user_id, access.c.memory_id)
         changed = sa.select(access).where(user_and_id.in_(list(places)))
+        noted: dict[UserAndId, Reads] = {}
+        lines: list[Line] = []
         for row in self.index.database.rows(changed):
-            noted[row.user_id, row.memory_id] = (row.access_count, row.accessed_at)
-        write_reads(self._folder, noted)
+            place = (row.user_id, row.memory_id)
+            reads = (row.access_count, row.accessed_at)
+            lines.append(reads_line(*place, reads, self._reads.get(place)))
+            noted[place] = reads
+        append_lines(self._folder, READ, lines)
+        # Only now: if the lines could not be written, the next ones must hold these reads.
+        self._reads |= noted
 
     def _item(self, user_and_id: UserAndId) -> MemoryItem | None:
         return self.index.database.read(indexing.item_by_id, *user_and_id)
