@@ -364,6 +364,23 @@ class TestRecall:
         assert "<" not in shown(preview[-1])
         assert "| Name | Done |\n| --- | --- |\n…127\n| worker-123 | 861 jobs |" in shown(recall)
 
+    async def test_page_in_one_line(self, context: MemoryContext) -> None:
+        """Of a page in one line each row comes when it is asked for, unless it is in sight; a value of its program, too."""
+        rows = "".join(f"<tr><td>worker-{n}<td>{n * 7} jobs" for n in range(400))
+        names = "<tr><th>Name<th>Done"
+        page = f"<html><script>limit_9417 = 365</script><table>{names}{rows}</table></html>"
+        await fill(context, user("go"), call("fetch"), results(page))
+
+        *_, first, _ = await fill(context, user("How many jobs did worker-123 do?"))
+        *_, second, _ = await fill(context, user("How many jobs did worker-377 do?"))
+        await fill(context, user("How many jobs did worker-377 do, and worker-2?"))
+        *_, third, _ = await fill(context, user("What is limit_9417?"))
+
+        assert "| worker-123 | 861 jobs |" in shown(first)
+        assert "| worker-377 | 2639 jobs |" in shown(second)
+        assert "limit_9417 = 365" in shown(third)
+        assert 3 == context.stats().recalls
+
     async def test_what_the_answer_has_named(self, context: MemoryContext) -> None:
         """A question with a pronoun gets the line of what the answer before it named."""
         await fill(context, user("go"), call("run"), results(LOG))

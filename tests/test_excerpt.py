@@ -1176,16 +1176,43 @@ def test_a_page_in_a_result_is_shown_by_its_words(wrapping: Callable[[str], str]
 @for_each(
     "text",
     [
-        f"def page():\n    return '''{PAGE}'''",
+        f"# https://example.org\ndef page():\n    return '''{PAGE}'''",
+        f"From: Ann\nTo: Bo\nSubject: Hours\nContent-Type: text/html\n\n{PAGE}",
         f"Why does this show nothing?\n{PAGE}",
         PAGE.replace("<!DOCTYPE html>", "<svg>").replace("<html", "<g"),
+        json.dumps({"url": "https://example.org", "body_html": "<h1>Hours</h1><b>weekdays</b>"}),
+        "url,html\nhttps://a.org,<h1>We are open on <b>weekdays</b></h1>\nhttps://b.org,<h1>No</h1>",
+        "# Hours\n\nSee https://example.org.\n\n<table>\n<tr><td><b>weekdays</b></td></tr>\n</table>",
+        '<h1 *ngIf="open">On {{ days }}</h1>\n<b>weekdays</b>',
+        f"<html><script>days = '<b>weekdays</b>'; {'draw(days);' * 300}</script></html>",
     ],
 )
 def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
-    """The code of a program, a message about a page, and a drawing are no pages."""
+    """Programs, mails, messages, drawings, data and Markdown with markup are no pages, nor is a program that draws one."""
     shown = excerpt(text, "weekdays", 60, default_counter().count, ranking=ANSWER)
 
     assert "<b>weekdays</b>" in shown.text
+
+
+def test_words_of_a_page_stand_beside_each_other() -> None:
+    """The address of a link follows its block; what begins no tag is text, and a heading's mark is before its words."""
+    page = (
+        "<html><a data-href='/no' href='/item/7'><div>Item 7</div></a><p title=don't>a < b &amp; c</p>"
+        "<h2><div>Colours</div></h2><script-x>red</script-x><button>Save</button><button>Undo</button></html>"
+    )
+
+    shown = excerpt(page, "", 200, len)
+
+    assert shown.text == "Item 7 (/item/7)\n\na < b & c\n\n## Colours\n\nred\nSave\nUndo"
+
+
+def test_lines_of_a_part_of_a_page_keep_their_numbers() -> None:
+    """In a part of a text that is HTML, the numbers in gap marks are those of the whole text."""
+    part = "<h2>Days</h2>\n" + "\n".join(f"<p>Day {n} is dry.</p>" for n in range(200))
+
+    shown = excerpt(part, "Day 150", 20, default_counter().count, ranking=ANSWER, first_line=1001)
+
+    assert "…1151\nDay 149 is dry.\n\nDay 150 is dry." in shown.text
 
 
 def test_code_in_a_page_keeps_its_lines() -> None:

@@ -4,45 +4,62 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import accumulate
 from typing import NamedTuple
 
+from memory_context.text.lines import BYTE_ORDER_MARK
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.unwrap import unwrap
 
-_FIRST_TAG = r"<(?:!doctype html|html|head|body|table|h[1-6])\b"
-# How a page begins, perhaps after what a tool says about it (its address, or the head of the answer), and after comments
-# and declarations.
+# So far into a text the first tag of a page is looked for, wrapping included.
+FARTHEST = 4000
+_FIRST_TAG = re.compile(r"<(?:!doctype html|html|head|body|table|h[1-6])\b", re.IGNORECASE)
+# How a page begins: at once, perhaps after comments and declarations; or in a line of its own, below up to three lines
+# of which the last says where it is from or of what type it is, or below the head of an HTTP answer. A bare tag of a table
+# or heading may also begin a part of a page. Elsewhere, programs, data and mails hold pages, too.
 BEGINS_PAGE = re.compile(
-    rf"(?:(?=[^<]{{0,1000}}(?:://|text/html))[^<]{{0,2000}}|\s*)(?:<(?!!doctype html)[!?][^>]{{0,300}}>\s*)*+{_FIRST_TAG}",
-    re.IGNORECASE,
+    r"""
+    (?: \s* (?: <!--(?:[^-]++|-(?!->))*+-->\s* | <[?]xml[^>]{0,200}>\s* | <!doctype\s(?!html)[^>]{0,300}>\s* )*+
+        <(?: (?:!doctype\ html|html|head|body)\b | (?:table|h[1-6])> )
+      | (?: (?:[^\n<]{0,1000}\n\s*){0,2} [^\n<]{0,1000}(?:://|text/html)[^\n<]{0,1000}\n\s*
+          | HTTP/[\d.]+\ \d[^\n]*\n(?:[\w-]+:[^\n]*\n)*+\s*
+        )
+        (?: <!--(?:[^-]++|-(?!->))*+-->\s* )*+
+        <(?:!doctype\ html|html)\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-# So far into a text a page is looked for, wrapping included.
-FARTHEST = 3000
-_ANY_FIRST_TAG = re.compile(_FIRST_TAG, re.IGNORECASE)
-# Each alternative consumes what it has read, closed or not, so that nothing is read twice. Programs and styles are no markup.
+# A page whose words are less of it than this is a program that draws the page.
+LEAST_WORDS = 0.01
+# Each alternative consumes what it has read, closed or not, so that nothing is read twice. Programs and styles are no
+# markup. A quotation mark counts only where a value begins: elsewhere it may be an apostrophe.
 _TOKEN = re.compile(
     r"""
-    (?i:<(?P<raw>script|style)\b(?:[^<]++|<(?!/(?P=raw)))*+)
+    (?i:<(?P<raw>script|style)(?=[\s/>])(?:[^<]++|<(?!/(?P=raw)))*+)
     | <!--(?:[^-]++|-(?!->))*+(?:-->)?
     | <!\[CDATA\[(?P<data>(?:[^]]++|](?!]>))*+)(?:]]>)?
-    | <(?P<end>/?)(?P<name>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>?
-    | <[!?][^>]*+>?
-    | (?P<text>[^<]++)
+    | <(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{0,80}+)
+      (?P<attributes>(?:[^<>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+)>?
+    | <[!?/][^>]*+>?
+    | (?P<text>(?:[^<]++|<(?![A-Za-z/!?]))++)
     """,
     re.VERBOSE,
 )
+_ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
-    r"a|abbr|b|bdi|big|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span"
-    r"|strike|strong|sub|sup|time|tt|u|var|wbr"
+    r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
+    r"|sub|sup|time|tt|u|var|wbr"
 )
 # Elements with a blank line around them.
-_APART = re.compile("p|pre|ul|ol|dl|table|blockquote|section|article")
+_APART = re.compile("p|pre|ul|ol|dl|table|caption|blockquote|section|article")
 # Other elements in a cell do not end its row.
 _APART_IN_CELLS = re.compile("pre|section|article")
-# An address that is not within the page, or a program.
-_ADDRESS = re.compile(r"""\bhref\s*=\s*["']?((?!#|javascript:)[^\s"'<>]{1,300})""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
+# A bar in a cell has a backslash before it.
+CELL_BAR = re.compile(r"(?<!\\)\|")
+RULE_CELL = "---"
 
 
 class PageWords(NamedTuple):
@@ -59,10 +76,13 @@ class PageWords(NamedTuple):
 
 
 def words_of_page(text: str) -> PageWords | None:
-    """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result; None if it is no page."""
-    if not _ANY_FIRST_TAG.search(text, 0, FARTHEST):
+    """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result.
+
+    None if it is no page, or one that has hardly any words because a program draws it.
+    """
+    if not _FIRST_TAG.search(text, 0, FARTHEST):
         return None
-    page = unwrap(text).text
+    page = unwrap(text).text.removeprefix(BYTE_ORDER_MARK)
     if not BEGINS_PAGE.match(page):
         return None
     lines = _Lines()
@@ -72,20 +92,29 @@ def words_of_page(text: str) -> PageWords | None:
         else:
             lines.add_text(html.unescape(token["text"] or token["data"] or ""), token.start())
     words = lines.numbered(page)
-    return words if page == text else words._replace(numbers=[])
+    if len(words.text) <= LEAST_WORDS * len(page):
+        return None
+    return words if len(page) >= len(text) - 1 else words._replace(numbers=[])
 
 
 class _Lines:
-    """Collects the lines of a page's words, and where in the page each of them begins; the last line is being written."""
+    """Collects the lines of a page's words, and where in the page each of them begins."""
 
     def __init__(self) -> None:
-        self._lines = [""]
-        self._places = [0]
+        self._lines = list[str]()
+        self._places = list[int]()
+        # The line that is being written, in pieces, and where it begins.
+        self._line = list[str]()
+        self._place = 0
         self._is_as_written = False
-        # The address of the link that has begun.
+        # The mark of the heading that has begun, until it has words; the address of the link that has.
+        self._mark = ""
         self._address = ""
-        # Of the row that is being written: how many cells it has, and how many of them are names of columns.
+        # Of the row that is being written: how many cells it has, how many of them are names, and whether one of them
+        # reaches across others.
         self._cells = self._names = 0
+        self._spans = False
+        self._has_names = False
 
     def add_tag(self, tag: re.Match[str]) -> None:
         """Begin and end lines, cells and links as a tag says."""
@@ -94,17 +123,20 @@ class _Lines:
         match name:
             case "a":
                 self._end_link()
-                found = _ADDRESS.search(tag["attributes"]) if begins else None
-                self._address = html.unescape(found[1]) if found else ""
+                if begins:
+                    self._address = _attributes(tag).get("href", "")
             case "td" | "th":
                 if begins:
-                    self._begin_cell(is_name=name == "th")
-            case "tr" | "table":
+                    self._begin_cell(tag, is_name=name == "th")
+            case "tr":
                 self._end_row()
+            case "table":
+                self._end_row()
+                self._end(apart=True)
+                self._has_names = False
             case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
                 self._end(apart=True)
-                if begins:
-                    self._write("#" * int(name[1]) + " ", tag.start())
+                self._mark = "#" * int(name[1]) + " " if begins else ""
             case _ if not _WITHIN_LINES.fullmatch(name):
                 self._end_block(name, tag.start())
             case _:
@@ -117,65 +149,97 @@ class _Lines:
         if self._is_as_written:
             first, *others = text.split("\n")
             self._write(first, place)
-            place += len(first) + 1
             for line in others:
-                self._begin(line, place)
-                place += len(line) + 1
+                self._add_line()
+                place += len(first) + 1
+                first = line
+                self._write(line, place)
             return
         place += len(text) - len(text.lstrip())
         words = _SPACE.sub(" ", text)
-        if not self._lines[-1] or self._lines[-1].endswith(" "):
+        if not self._line or self._line[-1].endswith(" "):
             words = words.lstrip()
         if self._cells:
             words = words.replace("|", "\\|")
-        if words:
-            self._write(words, place)
+        self._write(words, place)
 
     def numbered(self, page: str) -> PageWords:
         """Return the lines, with their numbers in the page."""
-        numbers = map(LineNumbers(page).at, self._places)
-        return PageWords("\n".join(self._lines).rstrip(), list(numbers))
+        self._end_row()
+        text = "\n".join(self._lines).rstrip()
+        # A line that only marks something, such as a blank one, is where the line before it is.
+        places = accumulate(self._places, max)
+        return PageWords(text, list(map(LineNumbers(page).at, places)))
+
+    def _write(self, words: str, place: int) -> None:
+        if not words:
+            return
+        if not self._line:
+            self._place = place
+        self._line += [self._mark, words]
+        self._mark = ""
+
+    def _end_link(self) -> None:
+        # A link without words, such as a picture, says nothing; an address within the page leads nowhere.
+        is_told = (
+            self._line and self._address and not self._address.startswith(("#", "javascript:"))
+        )
+        if is_told:
+            address = self._address
+            if self._cells:
+                address = address.replace("|", "%7C")
+            self._line.append(f" ({address})")
+        self._address = ""
+
+    def _begin_cell(self, tag: re.Match[str], *, is_name: bool) -> None:
+        if self._cells:
+            self._end_link()
+            if self._line:
+                self._line[-1] = self._line[-1].rstrip()
+            self._write(" | ", tag.start())
+        self._cells += 1
+        self._names += is_name
+        self._spans |= not {"colspan", "rowspan"}.isdisjoint(_attributes(tag))
+
+    def _end_row(self) -> None:
+        """End a row of a table, as Markdown writes it; below the names of columns comes a rule.
+
+        A row with a cell across others, or with names once more, has no bars at its ends: it is none of the table's rows.
+        """
+        is_head = self._names == self._cells > 1
+        is_odd = self._spans or (is_head and self._has_names)
+        if self._cells > 1 and not is_odd:
+            self._line = ["| ", "".join(self._line).rstrip(), " |"]
+        self._end()
+        if is_head and not is_odd:
+            self._write(f"| {RULE_CELL} " * self._cells + "|", self._place)
+            self._end()
+        self._has_names |= is_head or self._cells > 1
+        self._cells = self._names = 0
+        self._spans = False
 
     def _end_block(self, name: str, place: int) -> None:
         if self._cells and not _APART_IN_CELLS.fullmatch(name):
+            self._end_link()
             self.add_text(" ", place)
         else:
             self._end(apart=bool(_APART.fullmatch(name)))
 
-    def _end_link(self) -> None:
-        # A link without words, such as a picture, says nothing.
-        if self._address and self._lines[-1]:
-            self._lines[-1] += f" ({self._address})"
-
-    def _begin_cell(self, *, is_name: bool) -> None:
-        if self._cells:
-            self._lines[-1] = self._lines[-1].rstrip() + " | "
-        self._cells += 1
-        self._names += is_name
-
-    def _end_row(self) -> None:
-        """End a row of a table, as Markdown writes it; below the names of columns comes a rule."""
-        if self._cells > 1:
-            self._lines[-1] = f"| {self._lines[-1].rstrip()} |"
-        self._end()
-        if self._names == self._cells > 1:
-            self._write("| --- " * self._cells + "|", self._places[-2])
-            self._end()
-        self._cells = self._names = 0
-
     def _end(self, *, apart: bool = False) -> None:
         """End the line, if it has words; if what follows is *apart*, a blank line comes before it."""
-        if self._lines[-1]:
-            self._begin("", 0)
-        if apart and self._lines[-2:-1] not in ([], [""]):
-            self._begin("", 0)
+        if self._line:
+            self._end_link()
+            self._add_line()
+        if apart and self._lines and self._lines[-1]:
+            self._add_line()
 
-    def _write(self, words: str, place: int) -> None:
-        if not self._lines[-1]:
-            self._places[-1] = place
-        self._lines[-1] += words
+    def _add_line(self) -> None:
+        self._lines.append("".join(self._line).rstrip())
+        self._places.append(self._place)
+        self._line = []
 
-    def _begin(self, line: str, place: int) -> None:
-        self._lines[-1] = self._lines[-1].rstrip()
-        self._lines.append(line)
-        self._places.append(place)
+
+def _attributes(tag: re.Match[str]) -> dict[str, str]:
+    """Return the attributes of a tag that have values, without white space around these."""
+    found = _ATTRIBUTE.findall(tag["attributes"])
+    return {name.lower(): html.unescape(value.strip("\"'")).strip() for name, value in found}

@@ -11,7 +11,7 @@ from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, excerpt
-from memory_context.text.lines import as_on_terminal
+from memory_context.text.lines import as_on_terminal, without_colours
 from memory_context.text.query.preview_of_table_columns import table_line
 from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.tokens.counter import TokenCounter
@@ -86,7 +86,9 @@ def fold(
     tokens_left -= counter.count(columns)
     most_for_changes = CHANGES_PART * tokens_left
     changes = changed_lines(item.text, focus.earlier, most_for_changes, counter.count)
-    on_terminal = as_on_terminal(item.text)
+    # A colour may follow what a terminal overwrites.
+    plain = without_colours(item.text)
+    on_terminal = as_on_terminal(plain)
     preview = excerpt(
         on_terminal,
         focus.question,
@@ -106,6 +108,6 @@ def fold(
         return None
     ranges = changes.ranges
     # The preview leaves out what a terminal would overwrite, such as a progress bar. Then no line counts as shown whole.
-    if on_terminal == item.text:
+    if on_terminal == plain:
         ranges += preview.ranges
     return Folded(shown, item, ranges, tokens)

@@ -25,7 +25,7 @@ from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.html_pages import PageWords, words_of_page
+from memory_context.text.html_pages import words_of_page
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
@@ -159,13 +159,12 @@ class RecalledText:
             return "", Excerpt("")
         query = expansion.query or request.message
         lines = _lines_of(item, expansion, tokens_left, count)
-        page = words_of_page(item.text) if expansion.records else None
-        if page:
-            lines = _lines_of_page(page, query, tokens_left, count)
-        elif expansion.records and is_conversation(item.text):
+        if expansion.records and is_conversation(item.text):
             lines = show_turns(item.text, expansion.records, query, tokens_left, count)
         elif expansion.records:
-            lines = show_records(item.text, expansion.records, tokens_left, count)
+            lines = _records_of_page(item.text, query, request, tokens_left, count)
+            if lines is None:
+                lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(without_colours(lines.text))
@@ -235,14 +234,21 @@ def _lines_of(
     return shown if count(shown.text) <= budget else None
 
 
-def _lines_of_page(
-    page: PageWords, query: str, budget: int, count: Callable[[str], int]
-) -> Excerpt:
-    """Return the records of a page that *query* means, as its words say them; if none is meant, an excerpt of the words.
+def _records_of_page(
+    text: str, query: str, request: RecallRequest, budget: int, count: Callable[[str], int]
+) -> Excerpt | None:
+    """Return the records that *query* means among the words of an HTML page, without those that are in sight.
 
-    The records that were found in the text of the page itself have tags in them, and begin and end with its lines.
+    None if the text is no page, or if its words hold none of them, but its tags or programs do.
     """
-    records = records_meant(page.text, query, [(0, len(page.text))])
-    if records:
-        return show_records(page.text, records, budget, count, page.numbers)
-    return excerpt(page.text, query, min(budget, FOUND_TOKENS), count, ranking=ANSWER)
+    page = words_of_page(text)
+    if page is None:
+        return None
+    words = page.text
+    meant = records_meant(words, query, [(0, len(words))])
+    if not meant:
+        return None
+    new = [record for record in meant if not request.in_sight(words[record.start : record.stop])]
+    shown = show_records(words, new, budget, count, page.numbers)
+    # No line of the page itself is shown whole.
+    return replace(shown, ranges=())

@@ -120,9 +120,10 @@ def excerpt(
     """
     page = words_of_page(text)
     if page is None:
-        numbers = range(first_line, sys.maxsize)
-        return _excerpt(without_colours(text), question, budget, cost, ranking, known, numbers)
-    shown = _excerpt(page.text, question, budget, cost, ranking, known, page.numbers)
+        as_stored = range(first_line, sys.maxsize)
+        return _excerpt(without_colours(text), question, budget, cost, ranking, known, as_stored)
+    numbers = [first_line - 1 + number for number in page.numbers]
+    shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
     # No line of the page itself is shown whole.
     return replace(shown, ranges=())
 

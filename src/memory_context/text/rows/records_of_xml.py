@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -35,7 +36,8 @@ _DRAWING_OR_PAGE = frozenset(
     )
 )
 # An element's name begins with the address of its namespace, if it has one.
-_NAMESPACE = re.compile(r"\{[^}]*\}")
+_NAMESPACE = re.compile(r"\{([^}]*)\}")
+_PREFIX = re.compile(r"""\bxmlns:([\w.-]+)\s*=\s*["']([^"']*)["']""")
 
 
 def xml_table(text: str) -> TextTable | None:
@@ -47,13 +49,22 @@ def xml_table(text: str) -> TextTable | None:
         root = ET.fromstring(text.lstrip())  # noqa: S314 - see above
     except ET.ParseError:
         return None
-    if _name_of(root.tag) in _DRAWING_OR_PAGE:
+    prefixes = {address: f"{prefix}:" for prefix, address in _PREFIX.findall(text)}
+
+    def name_of(name: str) -> str:
+        """Return a name as it is written, with the prefix of its namespace."""
+        return _NAMESPACE.sub(lambda address: prefixes.get(address[1], ""), name)
+
+    if name_of(root.tag) in _DRAWING_OR_PAGE:
         return None
-    return records_in(_value_of(root), "XML")
+    return records_in(_value_of(root, name_of), "XML")
 
 
-def _value_of(element: ET.Element, depth: int = 0) -> Any:  # noqa: ANN401 - as JSON holds it
-    """Return an element as JSON has it: with attributes or elements an object, else its text."""
+def _value_of(element: ET.Element, name_of: Callable[[str], str], depth: int = 0) -> Any:  # noqa: ANN401 - as JSON holds it
+    """Return an element as JSON has it: with attributes or elements an object, else its text.
+
+    An attribute with the name of an element beside it has an ``@`` before it.
+    """
     parts = [element.text, *(inner.tail for inner in element)]
     words = "".join(part.strip() for part in parts if part)
     # Elements amid words, such as the links of a paragraph, are part of a text.
@@ -62,10 +73,13 @@ def _value_of(element: ET.Element, depth: int = 0) -> Any:  # noqa: ANN401 - as 
         elements = []
     else:
         elements = list(element)
-    members: dict[str, Any] = {_name_of(name): value for name, value in element.attrib.items()}
     groups = defaultdict[str, list[Any]](list)
     for inner in elements:
-        groups[_name_of(inner.tag)].append(_value_of(inner, depth + 1))
+        groups[name_of(inner.tag)].append(_value_of(inner, name_of, depth + 1))
+    members = dict[str, Any]()
+    for name, value in element.attrib.items():
+        own = name_of(name)
+        members[f"@{own}" if own in groups else own] = value
     for name, values in groups.items():
         members[name] = values if len(values) > 1 else values[0]
     if not members:
@@ -73,7 +87,3 @@ def _value_of(element: ET.Element, depth: int = 0) -> Any:  # noqa: ANN401 - as 
     if words:
         members[TEXT] = words
     return members
-
-
-def _name_of(name: str) -> str:
-    return _NAMESPACE.sub("", name)

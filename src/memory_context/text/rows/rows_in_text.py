@@ -9,16 +9,17 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample_for_describers import HEAD, behind_lead
-from memory_context.text.html_pages import words_of_page
+from memory_context.text.html_pages import CELL_BAR, RULE_CELL, words_of_page
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
+from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.records_of_xml import xml_table
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
+from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
     joined_tables,
@@ -30,8 +31,12 @@ from memory_context.text.rows.values_as_rows import rows_of_values, table_of_val
 from memory_context.text.rows.yaml_and_toml_values import configuration_table
 from memory_context.text.unwrap import unwrap
 
-# A bar in a cell has a backslash before it.
-_CELL_END = re.compile(r"(?<!\\)\|")
+# A table that is a smaller share of a page is not what the page is about.
+LEAST_OF_PAGE = 0.01
+LEAST_ROWS = 2
+# A table of two columns may describe a term in each row, and have no names.
+LEAST_COLUMNS = 3
+_BARS_AT_ENDS = re.compile(r"\| .*\|")
 NO_TABLE = "this text has no rows: it is empty"
 
 
@@ -99,21 +104,36 @@ def _of_other_text(text: str) -> TextTable | None:
 
 
 def _of_markup(text: str) -> TextTable | None:
-    """Return the records of XML, or the rows of the largest table of an HTML page; None for other texts.
-
-    A table whose rows differ in their number of cells, as with cells across several rows, is not read.
-    """
+    """Return the records of XML, or the rows of the largest table of an HTML page; None for other texts."""
     page = words_of_page(text)
     if page is None:
         return xml_table(text)
-    tables = page.text.split(BLANK_LINE)
-    largest = max(tables, key=lambda block: block.count(" | "))
-    lines = list(lines_of(largest))
-    cells = {len(_CELL_END.findall(line)) for line in lines}
-    if len(cells) > 1:
+    tables = (block for block in page.text.split(BLANK_LINE) if block.startswith("| "))
+    largest = max(tables, key=len, default="")
+    if "\n" not in largest or len(largest) < LEAST_OF_PAGE * len(page.text):
         return None
-    unframed = "\n".join(line.removeprefix("| ").removesuffix(" |") for line in lines)
-    return markdown_table(largest) or _of_single_table(unframed)
+    return _of_table_in_page(largest)
+
+
+def _of_table_in_page(block: str) -> TextTable | None:
+    """Return the rows of a table as `words_of_page` writes it; None if a row has other cells, as a title has."""
+    lines = list(lines_of(block))
+    if not all(map(_BARS_AT_ENDS.fullmatch, lines)):
+        return None
+    rows = [list(map(str.strip, CELL_BAR.split(line)[1:-1])) for line in lines]
+    if len(set(map(len, rows))) > 1:
+        return None
+    names: Row = []
+    may_have_names = len(rows[0]) >= LEAST_COLUMNS and has_names(rows)
+    if set(rows[1]) == {RULE_CELL}:
+        names = rows[0]
+        del rows[:2]
+    elif may_have_names or names_numbers(rows):
+        names = rows.pop(0)
+    if len(rows) < LEAST_ROWS:
+        return None
+    cells = [[cell.replace("\\|", "|") for cell in row] for row in rows]
+    return rows_of_values(list(map(with_nulls, cells)), "the largest HTML table", names)
 
 
 def _of_block(text: str) -> TextTable | None:
