@@ -125,6 +125,21 @@ class TestWhatIsKept:
         assert (3, "t1") == (total.calls, total.thread_id)
         assert total.tokens_avoided == total.tokens_full - total.tokens_sent > 0
 
+    async def test_pages_that_were_read_avoid_nothing(self, sqlite_url: str) -> None:
+        """In full, a conversation has the stored text once: not the pages read of it, nor what these stand for later."""
+        with opened(sqlite_url) as store:
+            context = MemoryContext("ann", store=store)
+            await ask(context)
+            [memory] = context.manager.search("worker")
+            page = f"{memory.ref}\n{LOG[:20_000]}"
+            before = kept_calls(context.manager)[-1].tokens_full
+            await context.add_message(results(page, name="retrieve_memory"))
+            for number in range(20):
+                await context.add_message(user(f"Go on with {number}."))
+                await context.get_messages()
+            after = kept_calls(context.manager)[-1].tokens_full
+        assert after - before < 1000
+
     async def test_only_listed(self, sqlite_url: str) -> None:
         """An output that the user layer merely lists was not brought back, as decisions and statistics say."""
         with opened(sqlite_url) as store:

@@ -9,6 +9,7 @@ from functools import cached_property
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef
+from memory_context.model.tool_names import MEMORY_TOOLS
 from memory_context.text.words_and_names import names
 
 # What a provider adds to each message for its role and its limits.
@@ -34,6 +35,9 @@ class LedgerEntry:
     def tokens_in_full(self) -> int:
         """Return how many tokens it would have if nothing were folded, compacted or brought back."""
         known = self.message.known
+        # Without this library there would be no such tools, nor the pages of stored texts that they answer with.
+        if self.message.is_result and self.message.source in MEMORY_TOOLS:
+            return 0
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0
         tokens = self.tokens
@@ -64,7 +68,7 @@ class Ledger:
         """Return how many tokens each message would have if nothing were folded, compacted or brought back.
 
         A reference says how many tokens it stands for. Messages that this library inserted count 0, except for notes
-        on compactions.
+        on compactions; so do the answers of its tools.
         """
         return [entry.tokens_in_full for entry in self._entries(messages)]
 
