@@ -225,13 +225,12 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
-        manager = config.manager()
-        memories: Memories = manager
+        memories: Memories = config.manager()
         if config.judge:
-            memories = MemoryReader(manager, LLMJudge.load_component(config.judge))
+            memories = MemoryReader(memories, LLMJudge.load_component(config.judge))
         elif cls.verb in NOTE_VERBS:
             policies = loaded_tiers(config.policies)
-            memories = ScopedMemory(manager, session_id=config.session_id, policies=policies)
+            memories = ScopedMemory(memories, session_id=config.session_id, policies=policies)
         tool = cls(memories, max_tokens=config.max_tokens)
         tool._loaded_for = config.user_id
         return tool
