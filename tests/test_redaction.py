@@ -911,24 +911,6 @@ class TestKubernetes:
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
 
-    def test_yaml_of_a_secret_that_belongs_to_another(self) -> None:
-        """That an owner of it has the same kind does not hide its own."""
-        value = self.base64_of("what the database asks for")
-        owner = "metadata:\n  ownerReferences:\n  - kind: Secret\n    name: db\n"
-        text = f"data:\n  user: {value}\n{owner}kind: Secret\n"
-
-        assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
-
-    @for_each("cut", [slice(20, None), slice(-20)])
-    def test_json_cut_short(self, cut: slice) -> None:
-        """Objects that are cut off at either end are understood as far as they are there."""
-        value = self.base64_of("what the database asks for")
-        names = {"annotations": {"a": "b"}, "labels": {"a": "b"}}
-        secret = {"metadata": names, "data": {"it": value}, "kind": "Secret", "more": names}
-        text = json.dumps({"items": [secret]})[cut]
-
-        assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
-
     @for_each("nested", range(3))
     @for_each("indent", [None, 2])
     def test_json(self, nested: int, indent: int | None) -> None:
