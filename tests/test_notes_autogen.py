@@ -22,6 +22,7 @@ from autogen_core.tools import BaseTool
 from for_each import first_quick
 from memory_context import (
     MEMORY_INSTRUCTIONS,
+    FoldPolicy,
     MemoryContext,
     MemoryManager,
     NotesPolicy,
@@ -104,6 +105,25 @@ def loaded_tool(tool: BaseTool[Any, Any]) -> BaseTool[Any, Any]:
 async def use(context: MemoryContext, name: str, **arguments: Any) -> str:
     """What a tool answers."""
     return str(await tools_of(context)[name].run_json(arguments, CancellationToken()))
+
+
+def test_every_tool_is_loaded_as_it_was(sqlite_url: str) -> None:
+    """Each of an agent's tools has the same class, name and settings once it was dumped and loaded."""
+    context = context_of(
+        sqlite_url,
+        fold=FoldPolicy(queries=True),
+        notes=NotesPolicy(tiers=[TierPolicy("team", lifetime="user")]),
+        model_client=ScriptedChatClient([]),
+    )
+    tools = context.tools()
+
+    assert len(tools) == 10
+    for tool in tools:
+        dumped = tool.dump_component()
+        again: BaseTool[Any, Any] = BaseTool.load_component(json.loads(dumped.model_dump_json()))
+        assert type(again) is type(tool)
+        assert again.dump_component() == dumped
+        assert again.name == tool.name
 
 
 @pytest.mark.parametrize("database", ["sqlite_url", "postgres_url"])

@@ -575,9 +575,30 @@ def test_what_is_no_key(text: str) -> None:
     assert Redacted(text) == REDACTOR.redact(text)
 
 
+@for_each("margin", ["{}", "# {}", COLOUR])
+@for_each(
+    "below",
+    [
+        "from somewhere import SomethingWithALongName",
+        "(cut)\ncommit " + "a1b2" * 10,
+        "    --hash=sha256:" + "a1b2" * 16 + " \\",
+        "-----BEGIN CERTIFICATE-----\n" + "A" * 64,
+    ],
+)
+@for_each("nested", range(2))
+def test_what_stands_below_a_key_cut_short(margin: str, below: str, nested: int) -> None:
+    """Only its own lines go with a key whose end is missing, whatever stands below them."""
+    rest = f"{below}\nthe end"
+    text = printed(margin, "\n".join(LINES[:3])) + f"\n{rest}"
+    for _ in range(nested):
+        text, rest = json.dumps(text), json.dumps(rest)[1:]
+
+    assert REDACTOR.redact(text).text.endswith(rest)
+
+
 HOSTILE = [
     *("-----BEGIN PRIVATE KEY-----", "# -----BEGIN PRIVATE KEY-----\n# ", "-----BEGIN PRIVATE KEY-----\\n\\n", "<br>-----BEGIN PRIVATE KEY-----" + " " * 500),
-    *("-----BEGIN PRIVATE KEY-----\nA: b\n", "1 2 3 4 5 6 7 8 9 -----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\x1b[1m" * 99 + "\n", "\n" * 500 + "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----" + "A" * 99),
+    *("-----BEGIN PRIVATE KEY-----\nA: b\n", "1 2 3 4 5 6 7 8 9 -----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\x1b[1m" * 99 + "\n", "\n" * 500 + "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----" + "%0A" * 130, "-----BEGIN PRIVATE KEY-----\\n" + '","' * 80, "-----BEGIN PRIVATE KEY-----" + "A" * 99),
     *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
@@ -887,6 +908,16 @@ class TestKubernetes:
             f"- apiVersion: v1\n  data:\n    it: {one}\n  kind: {kind}\n"
             for kind, one in [("ConfigMap", other), ("Secret", value), ("ConfigMap", other)]
         )
+
+        assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
+
+    @for_each("cut", [slice(20, None), slice(-20)])
+    def test_json_cut_short(self, cut: slice) -> None:
+        """Objects that are cut off at either end are understood as far as they are there."""
+        value = self.base64_of("what the database asks for")
+        names = {"annotations": {"a": "b"}, "labels": {"a": "b"}}
+        secret = {"metadata": names, "data": {"it": value}, "kind": "Secret", "more": names}
+        text = json.dumps({"items": [secret]})[cut]
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
 
