@@ -106,6 +106,36 @@ def test_what_was_changed_meanwhile(file: Path) -> None:
     assert {**CONFIG["mcpServers"], "new": {"command": "new"}} == read(file)["mcpServers"]  # type: ignore[dict-item]
 
 
+def test_a_server_of_a_wrapped_ones_name(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two servers of one name none is overwritten: nothing moves before the user has renamed one."""
+    assert 0 == run(["wrap", "--client", "cursor"])
+    config, moved = read(file), file.with_name("mcp.wrapped.json")
+    config["mcpServers"]["github"] = {"command": "another"}
+    write(file, config)
+    for undo in (["--undo"], []):
+        assert 2 == run(["wrap", "--client", "cursor", *undo])
+        assert f"another server 'github' than {moved}" in capsys.readouterr().err
+        assert config == read(file)
+        assert GITHUB == read(moved)["mcpServers"]["github"]
+    config["mcpServers"]["hub"] = config["mcpServers"].pop("github")
+    write(file, config)
+    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    assert {**CONFIG["mcpServers"], "hub": {"command": "another"}} == read(file)["mcpServers"]  # type: ignore[dict-item]
+
+
+def test_a_crash_between_the_two_files(file: Path) -> None:
+    """Until the configuration is written, its servers are in both files, and either command can be run again."""
+    before = file.read_text("utf-8")
+    assert 0 == run(["wrap", "--client", "cursor"])
+    file.write_text(before, "utf-8")
+
+    assert 0 == run(["wrap", "--client", "cursor"])
+    file.write_text(before, "utf-8")
+    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    assert before == file.read_text("utf-8")
+    assert not file.with_name("mcp.wrapped.json").exists()
+
+
 @pytest.mark.usefixtures("file")
 def test_vs_code() -> None:
     """VS Code's list has another name, and its entries say what they are; what only it can fill in stays."""

@@ -207,7 +207,8 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
         only: The names of the servers to wrap; if empty, all that can be wrapped.
 
     Raises:
-        InvalidArgumentError: The file is not a configuration, it has no such server, or there is nothing to wrap.
+        InvalidArgumentError: The file is not a configuration, it has no such server, there is nothing to wrap, or a
+            server has the name of another one that is wrapped.
     """
     file = place.file
     wrapped_file = place.wrapped_file
@@ -249,6 +250,7 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     wrapped_before: Wire = {}
     if wrapped_file.exists():
         wrapped_before = _list_in(_read(wrapped_file), wrapped_file)
+        _check_names(wrapped, wrapped_before, place)
     # This file is written first, so that no entry is lost if the configuration cannot be written.
     _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
     owner[_list_name(owner)] = new_entries
@@ -272,7 +274,7 @@ def unwrap_in(place: ServerList) -> Change:
     """Put the wrapped servers of a client's list back in place of our entry.
 
     Raises:
-        InvalidArgumentError: No server of the list is wrapped.
+        InvalidArgumentError: No server of the list is wrapped, or one has the name of a server that was added since.
     """
     wrapped_file = place.wrapped_file
     if not wrapped_file.exists():
@@ -281,6 +283,7 @@ def unwrap_in(place: ServerList) -> Change:
     config = _read(place.file)
     owner = place.owner(config)
     listed = _list_in(owner, place.file)
+    _check_names(listed, wrapped, place)
     our_name = _our_name(listed, place)
     entries = Wire()
     for name, entry in listed.items():
@@ -293,6 +296,20 @@ def unwrap_in(place: ServerList) -> Change:
     _write(place.file, config, place.file)
     wrapped_file.unlink()
     return Change(place, list(wrapped), {})
+
+
+def _check_names(listed: Wire, wrapped: Wire, place: ServerList) -> None:
+    """Check that no listed server has the name of another one that is wrapped.
+
+    Raises:
+        InvalidArgumentError: One has, and one of the two would be lost.
+    """
+    for name, entry in listed.items():
+        # A crash between the writing of the two files leaves equal entries in both.
+        if wrapped.get(name, entry) != entry:
+            raise InvalidArgumentError(
+                f"{place} has another server {name!r} than {place.wrapped_file}: rename or remove one of them"
+            )
 
 
 def _our_name(entries: Wire, place: ServerList) -> str:
