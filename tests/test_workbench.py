@@ -907,6 +907,24 @@ class TestUnread:
         assert "max_tool_iterations=10" in caplog.text
         assert "unless it was cancelled" in caplog.text
 
+    async def test_warned_where_each_request_loads_its_state(
+        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """That the run of the request before ended unread is told of in the next one, on another context."""
+        script: list[Any] = [[calls("run_job", job="a")]]
+        once: dict[str, Any] = {"max_tool_iterations": 1}
+        await agent(script, context, MemoryWorkbench(FUNCTIONS, context), **once).run(
+            task="Run it."
+        )
+        state = json.loads(json.dumps(await context.save_state()))
+
+        following = MemoryContext("ann", store=context.manager.memory_store)
+        await following.load_state(state)
+        script = [[calls("run_job", 2, job="b")], "seen"]
+        await agent(script, following, MemoryWorkbench(FUNCTIONS, following)).run(task="Go on.")
+
+        assert "max_tool_iterations=10" in caplog.text
+
     async def test_warns_when_the_context_is_closed(self, caplog: pytest.LogCaptureFixture) -> None:
         """A single run that ended with an unread reference is warned of when its context is closed."""
         context = MemoryContext("ann", store="sqlite://")
