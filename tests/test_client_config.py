@@ -81,58 +81,42 @@ def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_wrapping_twice(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Servers that are wrapped are not wrapped again: the command says what to do first, and changes nothing."""
+    """A second run finds no other server, says so, and changes nothing."""
     assert 0 == run(["wrap", "--client", "cursor"])
-    before = file.read_text("utf-8"), file.with_name("mcp.wrapped.json").read_text("utf-8")
+    before = file.read_text("utf-8")
 
     assert 2 == run(["wrap", "--client", "cursor"])
-    assert "are wrapped already" in capsys.readouterr().err
-    assert before == (
-        file.read_text("utf-8"),
-        file.with_name("mcp.wrapped.json").read_text("utf-8"),
-    )
-
-
-def test_the_order(file: Path) -> None:
-    """Servers come back in the order that they had, however those that can be wrapped stood among the others."""
-    off = {**GITHUB, "disabled": True}
-    write(file, {"mcpServers": {"a": off, "b": GITHUB, "c": off, "d": REMOTE, "e": off}})
-    before = file.read_text("utf-8")
-    assert 0 == run(["wrap", "--client", "cursor"])
-    assert {"a", "c", "e"} < {*read(file)["mcpServers"]}
-    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    assert "has no other server to wrap" in capsys.readouterr().err
     assert before == file.read_text("utf-8")
 
 
 def test_what_was_changed_meanwhile(file: Path) -> None:
-    """What the user has added, removed or set since stays so, and a server moved back by hand is back."""
-    assert 0 == run(["wrap", "--client", "cursor"])
-    moved = file.with_name("mcp.wrapped.json")
-    config, wrapped = read(file), read(moved)
-    assert ["with-memory-project", "off"] == [*config["mcpServers"]]
+    """A server that the user has added since stays, or is wrapped by a second run; all come back."""
+    run(["wrap", "--client", "cursor", "--only", "github"])
+    config = read(file)
+    assert {"with-memory-project", "remote", "off"} == {*config["mcpServers"]}
     config["mcpServers"]["new"] = {"command": "new"}
     config["mcpServers"]["with-memory-project"]["env"] = {"MEMORY_CONTEXT_STORE_PASSWORD": "x"}
-    config["mcpServers"]["remote"] = wrapped["mcpServers"].pop("remote")
-    del config["mcpServers"]["off"]
-    config["theme"] = "light"
     write(file, config)
-    write(moved, wrapped)
-    assert ["github"] == [server.name for server in servers_in(moved)]
-    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    run(["wrap", "--client", "cursor", "--only", "new"])
+    assert read(file)["mcpServers"]["with-memory-project"]["env"]
+    assert {"with-memory-project", "remote", "off"} == {*read(file)["mcpServers"]}
+    run(["wrap", "--client", "cursor", "--undo"])
 
-    servers = {"github": GITHUB, "remote": REMOTE, "new": {"command": "new"}}
-    assert {"theme": "light", "mcpServers": servers} == read(file)
+    assert {**CONFIG["mcpServers"], "new": {"command": "new"}} == read(file)["mcpServers"]  # type: ignore[dict-item]
 
 
 def test_a_server_of_a_wrapped_ones_name(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of two servers of one name none is overwritten: nothing is restored before the user has renamed one."""
+    """Of two servers of one name none is overwritten: nothing moves before the user has renamed one."""
     assert 0 == run(["wrap", "--client", "cursor"])
-    config = read(file)
+    config, moved = read(file), file.with_name("mcp.wrapped.json")
     config["mcpServers"]["github"] = {"command": "another"}
     write(file, config)
-    assert 2 == run(["wrap", "--client", "cursor", "--undo"])
-    assert "another server 'github'" in capsys.readouterr().err
-    assert config == read(file)
+    for undo in (["--undo"], []):
+        assert 2 == run(["wrap", "--client", "cursor", *undo])
+        assert f"another server 'github' than {moved}" in capsys.readouterr().err
+        assert config == read(file)
+        assert GITHUB == read(moved)["mcpServers"]["github"]
     config["mcpServers"]["hub"] = config["mcpServers"].pop("github")
     write(file, config)
     assert 0 == run(["wrap", "--client", "cursor", "--undo"])
@@ -140,12 +124,13 @@ def test_a_server_of_a_wrapped_ones_name(file: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_crash_between_the_two_files(file: Path) -> None:
-    """Until the configuration is written, wrapping has only copied the servers, and undoing has only put them back."""
+    """Until the configuration is written, its servers are in both files, and either command can be run again."""
     before = file.read_text("utf-8")
     assert 0 == run(["wrap", "--client", "cursor"])
-    file.write_text(before, "utf-8")  # as it is after a crash on either way
+    file.write_text(before, "utf-8")
 
-    assert 2 == run(["wrap", "--client", "cursor"])
+    assert 0 == run(["wrap", "--client", "cursor"])
+    file.write_text(before, "utf-8")
     assert 0 == run(["wrap", "--client", "cursor", "--undo"])
     assert before == file.read_text("utf-8")
     assert not file.with_name("mcp.wrapped.json").exists()
@@ -169,21 +154,24 @@ def test_vs_code() -> None:
 
 @pytest.mark.long
 def test_a_renamed_folder(file: Path) -> None:
-    """Our entry is known by the name of the file in it where the path leads nowhere any more."""
+    """Our entry is known by its name where the path in it leads nowhere any more."""
     assert 0 == run(["wrap", "--client", "cursor"])
     renamed = file.parent.rename(file.parent.with_name("renamed"))
     assert 0 == run(["wrap", "--file", str(renamed / file.name), "--undo"])
     assert CONFIG == read(renamed / file.name)
 
 
-def test_another_server_with_our_name(file: Path) -> None:
-    """A server to which the user has given our name stays when the others come back."""
-    run(["wrap", "--client", "cursor"])
+def test_another_server_with_our_name(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server of the user that has our name stays, beside a file of wrapped servers too, and when these come back."""
+    run(["wrap", "--client", "cursor", "--only", "github"])
     config = read(file)
     config["mcpServers"]["with-memory-project"] = {"command": "mine"}
     write(file, config)
+    assert 2 == run(["wrap", "--client", "cursor"])
+    assert "'with-memory-project' that is not ours" in capsys.readouterr().err
+    assert config == read(file)
     assert 0 == run(["wrap", "--client", "cursor", "--undo"])
-    assert {**config["mcpServers"], **CONFIG["mcpServers"]} == read(file)["mcpServers"]  # type: ignore[dict-item]
+    assert {**config["mcpServers"], "github": GITHUB} == read(file)["mcpServers"]
 
 
 def test_links(file: Path) -> None:
@@ -212,7 +200,7 @@ def test_links(file: Path) -> None:
         ('{"mcpServers": {"a": {"url": "x", "headersHelper": "/b"}}}', "a headersHelper"),
         (
             '{"mcpServers": {"with-memory-project": {"command": "x"}, "a": {"command": "x"}}}',
-            "the name of our entry, 'with-memory-project': rename or remove it",
+            "is not ours",
         ),
         ('// what I use\n{"mcpServers": {}}', "comments in it would be lost"),
     ],
@@ -238,6 +226,10 @@ def test_what_cannot_be_wrapped(
         (
             ["--client", "cursor", "--store", "postgresql://me:hunter2@host/db"],
             "the password in --store",
+        ),
+        (
+            ["--client", "cursor", "--only", "gitlab"],
+            "has no server gitlab; it has github, remote, off",
         ),
         (["--file", "none.json"], "cannot read none.json"),
         (
@@ -375,7 +367,9 @@ class TestClaudeCode:
         assert f"{own}, {folder.parent}: mine_here wrapped" in capsys.readouterr().out
 
         for file in (".mcp.json", str(own)):
-            assert 0 == run(["wrap", "--file", file])
+            assert 0 == run(
+                ["wrap", "--file", file, "--only", "ours" if file == ".mcp.json" else "mine"]
+            )
         assert ["with-memory"] == [*read(own)["mcpServers"]]
         assert ["with-memory-project", "rejected"] == [*read(ours)["mcpServers"]]
         for _ in range(3):

@@ -407,12 +407,23 @@ class TestMistypedNames:
             ("list --thread t3", "no memories match"),
             ("search rockets --thread t3", "nothing found"),
             ("calls --thread t3", "no calls match"),
+            ("calls", "no calls are kept"),
             ("audit", "no entries match"),
         ],
     )
     def test_nothing_of_a_known_user(self, ann: Screen, arguments: str, said: str) -> None:
         """A command that finds nothing in a tier or a conversation says that nothing matches."""
         assert said in ann.both(*arguments.split(), code=1)[1]
+
+    def test_a_trail_without_memories(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """In the database of a trail alone, a named user is not mistyped."""
+        trail = Screen(f"sqlite:///{tmp_path / 'trail.db'}", capsys)
+        with MemoryManager("sqlite://", user_id="ann", audit=trail.url) as manager:
+            manager.store("a text", key="k")
+
+        assert "stored" in trail("audit")
 
     def test_no_notes(self, ann: Screen) -> None:
         """A tier without notes has nothing to merge."""

@@ -253,10 +253,10 @@ def test_substring(sqlite_url: str) -> None:
 
 
 def test_what_tools_do_not_work_on() -> None:
-    """A URL, a store, nothing, or memories in place of notes are refused when tools are made, with what is right."""
+    """A URL, a store, nothing, a function, or memories in place of notes are refused, with what is right."""
     with MemoryManager("sqlite://", user_id="ann") as manager:
         makers: list[tuple[Any, list[Any]]] = [
-            (memory_tools, []),
+            (memory_tools, [lambda: manager]),
             (framework_tools.memory_tools, []),
             (langchain_memory_context.memory_tools, []),
             (note_tools, [manager]),

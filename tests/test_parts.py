@@ -607,6 +607,16 @@ def test_columns_are_told() -> None:
             read(json.dumps(ROWS), where=where)
 
 
+@for_each("columns", ["order id", "group"])
+def test_names_that_need_quotes_are_told(columns: str) -> None:
+    """A name that SQL cannot read is answered with the columns, and with how such a name is written."""
+    text = "order id,group\n1,a\n2,b"
+    told = r'"group" needs double quotes; data has the columns order id \(1\), group \(a\)'
+    with pytest.raises(exceptions.InvalidSelectionError, match=told):
+        read(text, columns=columns)
+    assert read(text, columns=f'"{columns}"').text.startswith(columns)
+
+
 def test_texts_without_rows() -> None:
     """An empty text is said to have none."""
     for text in ("", " \n"):

@@ -311,6 +311,17 @@ def test_an_empty_variable_turns_caching_off(tiny: Path, monkeypatch: pytest.Mon
     assert list(Path.cwd().rglob(name)) == []
 
 
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("data", [b"<html>login</html>", DATA + b"YWJj 257\n"])
+def test_a_wrong_answer_is_not_used_without_a_cache(
+    monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    """A login page or another rank file is recognized where tiktoken does not look, since it keeps no file."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    with _server(_sending(data)):
+        assert load_encoding() is None
+
+
 @pytest.mark.parametrize(
     ("data", "status"),
     [(DATA + b"x", 200), (b"<html>login</html>", 200), (b"", 200), (DATA, 404), (DATA, 503)],

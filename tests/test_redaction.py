@@ -526,7 +526,7 @@ def test_keys_with_something_before_each_line(
     assert [] == spoiled(text, redacted)
 
 
-@for_each("margin", ["-{}", "app[1] {number}: {}", COLOUR])
+@for_each("margin", ["-{}", "app[1] {number}: {}", "app {number} {}", COLOUR])
 def test_printed_keys_cut_short(margin: str) -> None:
     """A printed key whose end is cut off goes as far as it is there."""
     block = pem(random.Random(7))
@@ -567,6 +567,7 @@ def test_keys_in_one_line(between: str) -> None:
         "# -----BEGIN PRIVATE KEY-----\nfrom somewhere import SomethingWithALongName\n",
         "if line == -----BEGIN PRIVATE KEY-----\n    raise SomethingWithALongNameAsAnError\n",
         "1: -----BEGIN PRIVATE KEY-----\n2: the key stands here\n3: SomethingWithALongNameAsAnError\n",
+        "head: -----BEGIN PRIVATE KEY-----\n\nSee https://example.org/" + "A" * 64 + "/it",
         "-----BEGIN PUBLIC KEY-----\n" + "A" * 64 + "\n-----END PUBLIC KEY-----",
     ],
 )
@@ -911,11 +912,10 @@ class TestKubernetes:
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
 
-    def test_yaml_of_a_secret_that_belongs_to_another(self) -> None:
-        """That an owner of it has the same kind does not hide its own."""
+    def test_json_with_a_brace_in_a_string(self) -> None:
+        """A brace that opens no object hides nothing."""
         value = self.base64_of("what the database asks for")
-        owner = "metadata:\n  ownerReferences:\n  - kind: Secret\n    name: db\n"
-        text = f"data:\n  user: {value}\n{owner}kind: Secret\n"
+        text = json.dumps({"kind": "Secret", "note": "{", "data": {"it": value}})
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from autogen_core import FunctionCall
+from autogen_core.models import CreateResult
 
 from for_each import for_each
 from memory_context import (
@@ -127,6 +131,20 @@ def test_a_summarizer_is_one() -> None:
         MemoryManager("sqlite://", user_id="ann", summarizer="gpt")  # type: ignore[arg-type] # wrong
 
 
+class Late(ScriptedChatClient):
+    """A model that answers nothing until its call is cancelled."""
+
+    is_cancelled = False
+
+    async def create(self, *_: Any, **__: Any) -> CreateResult:
+        """Wait for ever."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_cancelled = True
+        raise AssertionError
+
+
 class TestModel:
     """A model says what a text is."""
 
@@ -145,6 +163,18 @@ class TestModel:
         context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(summarizer=summarizer))
         messages = await fill(context, call("run"), results(LOG))
         assert MemoryRef.find_all(shown(messages[-1]))[0].description.startswith("log, ")
+
+    def test_that_calls_a_tool_describes_nothing(self) -> None:
+        """An answer that is no text is no description."""
+        model = ScriptedChatClient([[FunctionCall("1", "{}", "search")]])
+        assert LLMSummarizer(model).summarize(LOG, "log") is None
+
+    def test_that_is_late_is_cancelled(self) -> None:
+        """A call does not go on after its time."""
+        model = Late([])
+        with pytest.raises(TimeoutError):
+            LLMSummarizer(model, seconds=0.01).summarize(LOG, "log")
+        assert model.is_cancelled
 
     def test_works_without_a_loop(self) -> None:
         """A manager that is used synchronously asks it too."""

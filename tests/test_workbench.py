@@ -885,7 +885,7 @@ class TestUnread:
 
         for task in ("Run job a.", "Run job b.", "Run job a again."):
             await coder.run(task=task)
-        await context.aclose()
+        await workbench.stop()
 
         assert expected == sum(
             "max_tool_iterations=10" in record.message for record in caplog.records
@@ -894,8 +894,39 @@ class TestUnread:
             r.name for r in caplog.records if r.levelno == logging.WARNING
         }
 
+    async def test_warned_on_stop(
+        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A single run is told of when the workbench is stopped, with both reasons that it may have ended for."""
+        async with MemoryWorkbench(FUNCTIONS, context) as workbench:
+            await agent(
+                [[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1
+            ).run(task="Run job a.")
+            assert "max_tool_iterations=10" not in caplog.text
+
+        assert "max_tool_iterations=10" in caplog.text
+        assert "unless it was cancelled" in caplog.text
+
+    async def test_warned_where_each_request_loads_its_state(
+        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """That the run of the request before ended unread is told of in the next one, on another context."""
+        script: list[Any] = [[calls("run_job", job="a")]]
+        once: dict[str, Any] = {"max_tool_iterations": 1}
+        await agent(script, context, MemoryWorkbench(FUNCTIONS, context), **once).run(
+            task="Run it."
+        )
+        state = json.loads(json.dumps(await context.save_state()))
+
+        following = MemoryContext("ann", store=context.manager.memory_store)
+        await following.load_state(state)
+        script = [[calls("run_job", 2, job="b")], "seen"]
+        await agent(script, following, MemoryWorkbench(FUNCTIONS, following)).run(task="Go on.")
+
+        assert "max_tool_iterations=10" in caplog.text
+
     async def test_warns_when_the_context_is_closed(self, caplog: pytest.LogCaptureFixture) -> None:
-        """A single run that ended with an unread reference is told of when its context is closed, with both reasons."""
+        """A single run that ended with an unread reference is warned of when its context is closed."""
         context = MemoryContext("ann", store="sqlite://")
         workbench = context.workbench([run_job])
         await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(
@@ -906,7 +937,6 @@ class TestUnread:
         await context.aclose()
 
         assert "max_tool_iterations=10" in caplog.text
-        assert "unless it was cancelled" in caplog.text
 
     @pytest.mark.parametrize("goes_on", first_quick([False, True]))
     async def test_cancelled_in_a_tool(
@@ -944,7 +974,7 @@ class TestUnread:
             may_end.set()
             await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
         await coder.run(task="What happened?")
-        await context.aclose()
+        await workbench.stop()
 
         assert "max_tool_iterations" not in caplog.text
 
@@ -965,7 +995,7 @@ class TestUnread:
         with pytest.raises(ConnectionError):
             await coder.run(task="Run job a.")
         await coder.run(task="Once more.")
-        await context.aclose()
+        await workbench.stop()
 
         assert "max_tool_iterations" not in caplog.text
 
@@ -985,6 +1015,6 @@ class TestUnread:
 
         for _ in script:
             await coder.run(task="Go on.")
-        await context.aclose()
+        await workbench.stop()
 
         assert "max_tool_iterations" not in caplog.text

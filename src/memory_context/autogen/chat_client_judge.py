@@ -8,6 +8,7 @@ from typing import Any, Self
 from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import (
     ChatCompletionClient,
+    CreateResult,
     LLMMessage,
     SystemMessage,
     UserMessage,
@@ -18,6 +19,32 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import default_counter
+
+
+def check_client(model_client: object) -> None:
+    """Check the client that a judge or a summarizer was given.
+
+    Raises:
+        InvalidArgumentError: *model_client* is not a `ChatCompletionClient`.
+    """
+    if not isinstance(model_client, ChatCompletionClient):
+        raise InvalidArgumentError(
+            f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
+        )
+
+
+async def asked(
+    client: ChatCompletionClient,
+    system: str,
+    prompt: str,
+    **options: Any,  # noqa: ANN401 - the client's
+) -> CreateResult:
+    """Return the answer of *client* to one prompt; *options* are those of its `create`."""
+    messages: list[LLMMessage] = [
+        SystemMessage(content=system),
+        UserMessage(content=prompt, source="user"),
+    ]
+    return await client.create(messages, **options)
 
 
 class LLMJudgeConfig(BaseModel):
@@ -46,10 +73,7 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
     component_provider_override = "memory_context.autogen.LLMJudge"
 
     def __init__(self, model_client: ChatCompletionClient) -> None:
-        if not isinstance(model_client, ChatCompletionClient):
-            raise InvalidArgumentError(
-                f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
-            )
+        check_client(model_client)
         self.model_client = model_client
         self.name = f"model:{type(model_client).__name__}"
 
@@ -70,11 +94,7 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
 
     async def _answered(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
         """Return the answer and the tokens of the call. If the client does not report the tokens, count them."""
-        messages: list[LLMMessage] = [
-            SystemMessage(content=system),
-            UserMessage(content=prompt, source="user"),
-        ]
-        result = await self.model_client.create(messages, **options)
+        result = await asked(self.model_client, system, prompt, **options)
         tokens = result.usage.prompt_tokens + result.usage.completion_tokens
         if not tokens:
             tokens = sum(map(default_counter().count, (system, prompt, str(result.content))))

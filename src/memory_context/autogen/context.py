@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import (
     AsyncGenerator,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -21,6 +22,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
+from weakref import WeakSet
 
 from autogen_core import Component
 from autogen_core.model_context import ChatCompletionContext
@@ -192,6 +194,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )
         self._history = MessageList(self._conversation, waiting=list(self._initial_messages or []))
         self._open(self._notes)
+        self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
         self._running: set[asyncio.Future[Any]] = set()
 
@@ -443,6 +446,15 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         result = Message("", "tool", tool, {0: text}, answers=call_id, is_error=is_error)
         self._history.note_finished(result)
 
+    def left_unread(self, tools: Collection[str], *, ended: bool = False) -> bool:
+        """Return whether a run has ended with a folded output of one of *tools* that no model has read.
+
+        Args:
+            tools: The names of the tools.
+            ended: Whether it is known that no run is going on.
+        """
+        return self._history.left_unread(tools, ended=ended)
+
     def decisions(self) -> Decisions:
         """Return the newest 1,000 recall decisions of this conversation: what was brought back, who decided it and why.
 
@@ -479,14 +491,17 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         It folds large outputs before they leave it, and replaces references in arguments with the stored texts. See
         `MemoryWorkbench` for the settings and the errors.
         """
-        return MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
+        workbench = MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
+        self._workbenches.add(workbench)
+        return workbench
 
     async def aclose(self) -> None:
         """Close the store's connections, unless the caller made the store. The context may be used again.
 
         Cancelled calls that are still running complete first.
         """
-        self._history.warn_of_unread()
+        for workbench in self._workbenches:
+            workbench.note_end()
         loop = asyncio.get_running_loop()
         running_here = {work for work in self._running if work.get_loop() is loop}
         if running_here:

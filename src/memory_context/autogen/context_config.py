@@ -37,7 +37,7 @@ def _settings_of(policy: Any, *left_out: str, **dumped: Any) -> Settings:  # noq
     return {name: getattr(policy, name) for name in names} | dumped
 
 
-def dumped_component(part: object, kind: type[LLMJudge | LLMSummarizer]) -> ComponentModel | None:
+def _component_of(part: object, kind: type[LLMJudge | LLMSummarizer]) -> ComponentModel | None:
     """Return the component that *part* can be loaded from; None for None.
 
     Raises:
@@ -119,7 +119,7 @@ def dumped_fold(policy: FoldPolicy) -> Settings:
     thresholds = {
         name: dict(getattr(policy, name)) for name in ("source_thresholds", "tool_thresholds")
     }
-    summarizer = dumped_component(policy.summarizer, LLMSummarizer)
+    summarizer = _component_of(policy.summarizer, LLMSummarizer)
     return _settings_of(policy, "counter", "redact", summarizer=summarizer, **thresholds)
 
 
@@ -141,7 +141,7 @@ def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
         return False
     judge = None if type(policy.judge) is LexicalJudge else policy.judge
     limits = {name: asdict(getattr(policy, name)) for name in _LIMITS}
-    return _settings_of(policy, judge=dumped_component(judge, LLMJudge), **limits)
+    return _settings_of(policy, judge=_component_of(judge, LLMJudge), **limits)
 
 
 def loaded_recall(dumped: Settings | bool) -> RecallPolicy | bool:  # noqa: FBT001 - as the constructor takes it

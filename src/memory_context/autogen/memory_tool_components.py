@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import Any, ClassVar, Self, cast
 
 from autogen_core import CancellationToken, Component, ComponentModel
 from autogen_core.tools import BaseTool, ParametersSchema, ToolSchema
@@ -19,11 +19,11 @@ from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
     ConnectionConfig,
     Settings,
-    dumped_component,
     dumped_tiers,
     loaded_tiers,
 )
 from memory_context.conversation.ask_memories_by_key import MemoryReader
+from memory_context.exceptions import NotSerializableError
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
@@ -53,27 +53,11 @@ from memory_context.tools.tools_of_an_agent import verbs_on
 _NOT_STRICT = {"default", "minimum"}
 
 
-Memories: TypeAlias = MemoryManager | ScopedMemory | MemoryReader
-"""What a memory tool works on: a user's memories, an agent's notes, or memories that a lightweight model reads."""
-
-_WORKS_ON: Mapping[Verb[Any], type[Memories]] = {
-    ASKING: MemoryReader,
-    **dict.fromkeys(NOTE_VERBS, ScopedMemory),
-}
-"""What each verb works on that does not work on a `MemoryManager`."""
-
-
 class MemoryToolConfig(ConnectionConfig):
-    """The settings to load a tool on the same memories, limited to the same places.
-
-    A tool on notes has their session and tiers, too, and `ask_memory` the model that reads.
-    """
+    """The settings to load a tool on the same memories, limited to the same places."""
 
     max_tokens: int
     places: list[tuple[str, str]] | None = None
-    session_id: str | None = None
-    policies: list[Settings] = Field(default_factory=list[Settings])
-    judge: ComponentModel | None = None
 
     def manager(self) -> MemoryManager:
         """Return a manager of the memories."""
@@ -95,6 +79,13 @@ class FilesToolConfig(BaseModel):
     quota_bytes: int
     lock_seconds: float
     max_tokens: int
+
+
+class NoteToolConfig(MemoryToolConfig):
+    """The settings to load a tool on the same notes. Its run, task and project are those of the calling agent."""
+
+    session_id: str | None = None
+    policies: list[Settings] = Field(default_factory=list[Settings])
 
 
 _TOOLS = dict[Verb[Any], Callable[..., BaseTool[Any, Any]]]()
@@ -167,73 +158,37 @@ class _VerbTool(BaseTool[Any, Any]):
 
 
 class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
-    """A tool on memories, on notes, or on what reads memories.
+    """A tool on one user's memories.
 
-    A loaded tool on notes, or on memories in some places only, uses those of the calling agent's context if there is one.
-    So the run, task and project of the notes are those of the agent.
-
-    Args:
-        memories: What the tool works on; or a callable that returns, at each call of the tool, what it works on then.
-        max_tokens: The most tokens of an answer; less than 200 counts as 200.
+    A loaded tool that was limited to some places uses what the calling agent's context sees, if there is such a context.
     """
 
     component_config_schema = MemoryToolConfig
 
-    def __init__(
-        self, memories: Memories | Callable[[], Memories], *, max_tokens: int | None = None
-    ) -> None:
-        if not callable(memories):
-            check_owner(memories, _WORKS_ON.get(self.verb, MemoryManager))
+    def __init__(self, manager: MemoryManager, *, max_tokens: int | None = None) -> None:
+        check_owner(manager, MemoryManager)
         super().__init__(max_tokens)
-        self._owner = memories
-        self._loaded_for: str | None = None
+        self._manager = manager
+        self._loaded = False
 
-    @property
-    def schema(self) -> ToolSchema:
-        """Return the tool's schema; for notes, with the tiers that are open now."""
-        schema = super().schema
-        memories = self._memories()
-        if isinstance(memories, ScopedMemory):
-            arguments = cast("dict[str, Any]", schema)["parameters"]["properties"]
-            offer_tiers(self.name, arguments, memories.open_tiers)
-        return schema
-
-    def _own(self) -> Memories:
-        return self._owner() if callable(self._owner) else self._owner
-
-    def _memories(self) -> Memories:
-        own = self._own()
-        context = caller(self._loaded_for) if self._loaded_for else None
-        if context and isinstance(own, ScopedMemory):
-            return context.notes
-        if context and isinstance(own, MemoryManager) and own.scope.places:
-            return context.manager
-        return own
+    def _memories(self) -> MemoryManager:
+        if self._loaded and self._manager.scope.places:
+            context = caller(self._manager.scope.user_id)
+            if context:
+                return context.manager
+        return self._manager
 
     def _to_config(self) -> MemoryToolConfig:
-        memories = self._own()
-        manager = memories if isinstance(memories, MemoryManager) else memories.manager
-        config = MemoryToolConfig(**manager.connection(), max_tokens=self._max_tokens)
-        if isinstance(memories, ScopedMemory):
-            config.session_id = memories.session_id
-            config.policies = dumped_tiers(memories.own_policies)
-        elif isinstance(memories, MemoryReader):
-            config.judge = dumped_component(memories.model, LLMJudge)
-        elif manager.offered.places is not None:
-            config.places = sorted(manager.offered.places)
-        return config
+        offered = self._manager.offered.places
+        places = None if offered is None else sorted(offered)
+        return MemoryToolConfig(
+            **self._manager.connection(), max_tokens=self._max_tokens, places=places
+        )
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
-        manager = config.manager()
-        memories: Memories = manager
-        if config.judge:
-            memories = MemoryReader(manager, LLMJudge.load_component(config.judge))
-        elif cls.verb in NOTE_VERBS:
-            policies = loaded_tiers(config.policies)
-            memories = ScopedMemory(manager, session_id=config.session_id, policies=policies)
-        tool = cls(memories, max_tokens=config.max_tokens)
-        tool._loaded_for = config.user_id
+        tool = cls(config.manager(), max_tokens=config.max_tokens)
+        tool._loaded = True
         return tool
 
 
@@ -249,8 +204,44 @@ class QueryMemoryTool(_MemoryTool, verb=QUERYING):
     """Runs SQL on the contents of memories."""
 
 
-class AskMemoryTool(_MemoryTool, verb=ASKING):
-    """Lets a lightweight model read memories and answer a question, with checked quotations."""
+class AskToolConfig(MemoryToolConfig):
+    """The settings to load a tool on the same memories with the same lightweight model."""
+
+    judge: ComponentModel
+
+
+class AskMemoryTool(_VerbTool, Component[AskToolConfig], verb=ASKING):
+    """Lets a lightweight model read memories and answer a question, with checked quotations.
+
+    Args:
+        reader: The memories, and the model that reads them.
+        max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
+    """
+
+    component_config_schema = AskToolConfig
+
+    def __init__(self, reader: MemoryReader, *, max_tokens: int | None = None) -> None:
+        super().__init__(max_tokens)
+        self._reader = reader
+
+    def _memories(self) -> MemoryReader:
+        return self._reader
+
+    def _to_config(self) -> AskToolConfig:
+        model = self._reader.model
+        if not isinstance(model, LLMJudge):
+            raise NotSerializableError(
+                f"ask_memory with a {type(model).__name__} cannot be serialized; with an LLMJudge it can"
+            )
+        manager = self._reader.manager
+        return AskToolConfig(
+            **manager.connection(), max_tokens=self._max_tokens, judge=model.dump_component()
+        )
+
+    @classmethod
+    def _from_config(cls, config: AskToolConfig) -> Self:
+        model = LLMJudge.load_component(config.judge)
+        return cls(MemoryReader(config.manager(), model), max_tokens=config.max_tokens)
 
 
 class StoreMemoryTool(_MemoryTool, verb=STORING):
@@ -295,23 +286,68 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig], verb=FILES):
         return cls(service, config.agent_instance_id, max_tokens=config.max_tokens)
 
 
-class SaveMemoryTool(_MemoryTool, verb=SAVING):
+class _NoteTool(_VerbTool, Component[NoteToolConfig]):
+    """A tool on those notes of an agent that are open when the tool is called."""
+
+    component_config_schema = NoteToolConfig
+
+    def __init__(
+        self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
+    ) -> None:
+        if not callable(notes):
+            check_owner(notes, ScopedMemory)
+        super().__init__(max_tokens)
+        self._notes = notes
+
+    @property
+    def schema(self) -> ToolSchema:
+        """Return the tool's schema, with the tiers that are open now."""
+        schema = super().schema
+        arguments = cast("dict[str, Any]", schema)["parameters"]["properties"]
+        offer_tiers(self.name, arguments, self._memories().open_tiers)
+        return schema
+
+    def _memories(self) -> ScopedMemory:
+        return self._notes if isinstance(self._notes, ScopedMemory) else self._notes()
+
+    def _to_config(self) -> NoteToolConfig:
+        notes = self._memories()
+        return NoteToolConfig(
+            **notes.manager.connection(),
+            max_tokens=self._max_tokens,
+            session_id=notes.session_id,
+            policies=dumped_tiers(notes.own_policies),
+        )
+
+    @classmethod
+    def _from_config(cls, config: NoteToolConfig) -> Self:
+        policies = loaded_tiers(config.policies)
+        default = ScopedMemory(config.manager(), session_id=config.session_id, policies=policies)
+
+        def notes() -> ScopedMemory:
+            context = caller(config.user_id)
+            return context.notes if context else default
+
+        return cls(notes, max_tokens=config.max_tokens)
+
+
+class SaveMemoryTool(_NoteTool, verb=SAVING):
     """Saves a note in a tier."""
 
 
-class GetMemoryTool(_MemoryTool, verb=GETTING):
+class GetMemoryTool(_NoteTool, verb=GETTING):
     """Reads notes."""
 
 
-class DeleteMemoryTool(_MemoryTool, verb=DELETING):
+class DeleteMemoryTool(_NoteTool, verb=DELETING):
     """Deletes a note."""
 
 
-class ClearMemoryTool(_MemoryTool, verb=CLEARING):
+class ClearMemoryTool(_NoteTool, verb=CLEARING):
     """Deletes notes."""
 
 
-class ListCategoriesTool(_MemoryTool, verb=LISTING):
+class ListCategoriesTool(_NoteTool, verb=LISTING):
     """Lists the categories of notes."""
 
 

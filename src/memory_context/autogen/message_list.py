@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, takewhile
 from typing import TypeAlias
@@ -16,7 +16,6 @@ from memory_context.conversation.conversation_with_its_messages import HeldConve
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError
 from memory_context.model.item import MemoryItem, hash_content
-from memory_context.runtime import events
 
 Hosted: TypeAlias = dict[str, tuple[list[Message], LLMMessage]]
 """AutoGen's messages by their ids, each with the messages that it was made of."""
@@ -30,12 +29,12 @@ class MessageList(HeldConversation):
         waiting: Messages from the constructor, or from a state of another context class, that are not folded yet.
         finished: By call id, the results of the newest calls so far. AutoGen adds all results of a turn in one message;
             if the run is cancelled before, only these are known.
-        has_warned: Whether this context has warned of a run that ended unread.
+        left: The results at the end of the newest run that ended with results. No model has read them.
     """
 
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     finished: dict[str, Message] = field(default_factory=dict[str, Message])
-    has_warned: bool = False
+    left: list[Message] = field(default_factory=list[Message])
     _hosted: Hosted = field(default_factory=Hosted)
     _ids: Iterator[int] = field(default_factory=count)
 
@@ -44,7 +43,7 @@ class MessageList(HeldConversation):
         await self.settle()
         # Looked at now, since the next prompt answers the calls that a cancelled run has left open.
         if isinstance(message, UserMessage):
-            self.warn_of_unread()
+            self.left = self._unread_results() or self.left
         await self._take_in(message)
 
     async def settle(self) -> None:
@@ -95,6 +94,7 @@ class MessageList(HeldConversation):
         self.waiting = []
         self.messages = []
         self.finished = {}
+        self.left = []
         self._hosted = {}
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
@@ -148,18 +148,24 @@ class MessageList(HeldConversation):
         """Note *result*, whose message has not been added yet."""
         self.finished[result.answers or ""] = self._as_folded(result)
 
-    def warn_of_unread(self) -> None:
-        """Warn, once, if the newest run ended with a folded output that no model has read, which is rarely intended.
+    def left_unread(self, tools: Collection[str], *, ended: bool) -> bool:
+        """Return whether a run has ended with a folded output of one of *tools* that no model has read.
 
-        A run may well end with the result of a handoff, which no workbench has called.
+        Args:
+            tools: The names of the tools.
+            ended: Whether it is known that no run is going on.
         """
+        results = self.left
+        if ended:
+            results = self._unread_results() or results
+        # A run may well end with the result of a handoff, which is not one of the tools.
+        is_theirs = all(result.source in tools for result in results)
+        return is_theirs and any(result.known.folded for result in results)
+
+    def _unread_results(self) -> list[Message]:
+        """Return the results at the end of the conversation if no model has read them."""
         unread = reversed(self.messages[self.seen :])
-        results = list(takewhile(lambda message: message.is_result, unread))
-        is_called = all(result.answers in self.finished for result in results)
-        is_folded = any(result.known.folded for result in results)
-        if is_called and is_folded and not self.has_warned:
-            self.has_warned = True
-            events.ENDED_UNREAD.log()
+        return list(takewhile(lambda message: message.is_result, unread))
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())

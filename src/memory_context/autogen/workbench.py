@@ -42,6 +42,7 @@ from memory_context.conversation.references.reference_files import with_referenc
 from memory_context.exceptions import StateError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import RETRIEVE
+from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.text.json_documents import json_of_any
 
@@ -137,6 +138,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         told = ToolOverride(description=self._policy.told_in(reading.description))
         self._memory = StaticWorkbench(memory_tools, {RETRIEVE: told})
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
+        self._has_warned = False
 
     async def list_tools(self) -> list[ToolSchema]:
         """Return the tools of all inner workbenches, the memory tools last.
@@ -144,6 +146,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         Raises:
             InvalidArgumentError: Two tools have the same name.
         """
+        self._warn_of_unread()
         schemas = list[ToolSchema]()
         routes = dict[str, tuple[Workbench, ToolSchema]]()
         for part in (*self._inner, self._memory):
@@ -201,9 +204,14 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def stop(self) -> None:
         """Stop all inner workbenches, even if one fails to stop."""
+        self.note_end()
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 stack.push_async_callback(part.stop)
+
+    def note_end(self) -> None:
+        """Note that no run is going on; warn if the last one ended with a reference that no model has read."""
+        self._warn_of_unread(ended=True)
 
     async def reset(self) -> None:
         """Reset the inner workbenches. Memories stay."""
@@ -305,6 +313,12 @@ class MemoryWorkbench(StaticStreamWorkbench):
             text = result.to_text()
             context.note_finished(call_id, result.name, text, is_error=result.is_error)
         return result
+
+    def _warn_of_unread(self, *, ended: bool = False) -> None:
+        """Warn, once, if a run has ended with a folded output that no model has read, which is rarely intended."""
+        if not self._has_warned and self._conversation().left_unread(self._routes, ended=ended):
+            self._has_warned = True
+            events.ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
         """Return the agent's context. A loaded workbench has only a copy of it, and so looks up the calling agent's."""

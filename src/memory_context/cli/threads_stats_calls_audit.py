@@ -150,7 +150,8 @@ def calls(
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
-        say("no calls match: agents that run on this store add them, and they are kept for 30 days")
+        what = "are kept" if thread is None else "match"
+        say(f"no calls {what}: agents that run on this store add them; each is kept for 30 days")
     else:
         print_paged(_call_table(shown))
         if len(found) > limit:
@@ -211,7 +212,8 @@ def audit(
     from memory_context.stores import SQLAuditTrail
 
     with opened_store(store, "audit") as database:
-        user_id = chosen_user(database, user)
+        # A trail may have a database of its own, in which no user has a memory.
+        user_id = user or chosen_user(database, user)
         entries = SQLAuditTrail(database).entries(
             user_id,
             key=key,
@@ -220,6 +222,8 @@ def audit(
         )
         # One more than wanted, to know whether there are more.
         found = list(islice(entries, limit + 1))
+        if not found:
+            chosen_user(database, user)  # its error says that the name may be mistyped
     shown = found[:limit]
     more = len(found) > limit
     if as_json:

@@ -54,6 +54,10 @@ def wrap(  # noqa: PLR0913 - each is an option
             metavar="FILE", help="Wrap the servers in this configuration file, which is changed."
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --client or --file: wrap this server; repeatable."),
+    ] = None,
     undo: Annotated[
         bool,
         typer.Option(
@@ -114,10 +118,10 @@ def wrap(  # noqa: PLR0913 - each is an option
         options += ["--threshold", str(threshold), "--timeout", f"{timeout:g}"]
         options += ["--start-timeout", f"{start_timeout:g}"]
         lists = [list_in(file)] if file else lists_of(client or "")
-        _edit(lists, options, undo=undo)
+        _edit(lists, options, only or (), undo=undo)
         return
-    if undo:
-        raise InvalidArgumentError("--undo needs --client NAME or --file FILE")
+    if only or undo:
+        raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
     wrapped = [WrappedServer(name or "", url=one) for one in url or []]
     if command:
         wrapped.append(WrappedServer(name or "", tuple(command)))
@@ -132,8 +136,10 @@ def wrap(  # noqa: PLR0913 - each is an option
     serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
 
 
-def _edit(lists: "Sequence[ServerList]", options: Iterable[str], *, undo: bool) -> None:
-    """Wrap the servers in the first of a client's lists, or restore those of the first one that is wrapped; say which."""
+def _edit(
+    lists: "Sequence[ServerList]", options: Iterable[str], only: Sequence[str], *, undo: bool
+) -> None:
+    """Wrap the servers in the first of a client's lists, or restore those that are wrapped, and say which."""
     from memory_context.mcp.client_config import unwrap_in, wrap_in
 
     servers = lists[0]
@@ -143,7 +149,7 @@ def _edit(lists: "Sequence[ServerList]", options: Iterable[str], *, undo: bool) 
     found = shutil.which(NAME)
     program = [found] if found else [sys.executable, "-m", "memory_context"]
     starts = [*program, "wrap", *options]
-    change = unwrap_in(servers) if undo else wrap_in(servers, starts)
+    change = unwrap_in(servers) if undo else wrap_in(servers, starts, only)
     done = "restored" if undo else "wrapped"
     typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
     for server, problem in change.skipped.items():

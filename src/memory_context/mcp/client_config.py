@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -39,6 +39,7 @@ _CLIENT_ONLY_SETTINGS = {
 }
 ENTRY = "with-memory"
 SETTINGS = ("settings.json", "settings.local.json")  # Claude Code's settings files
+ENTRIES = (ENTRY, f"{ENTRY}-project", f"{ENTRY}-local")
 CLIENTS = ("claude", "claude-code", "cursor", "vscode")
 
 
@@ -58,7 +59,7 @@ class ServerList:
     file: Path
     project: str = ""
     entry: str = ENTRY
-    disabled: Sequence[object] = ()
+    disabled: Collection[str] = ()
 
     def __str__(self) -> str:
         """Return the file, and the project if there is one."""
@@ -141,20 +142,20 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
     root = next(repositories, here)
     projects = member(_read_or_empty(file), "projects")
     project_settings = member(projects, str(root))
-    folders = (Path(config_folder or home / ".claude"), here / ".claude")
-    settings = [folder / name for folder in folders for name in SETTINGS]
-    disabled = list[object]()
-    for config in (project_settings, *map(_read_or_empty, settings)):
-        disabled += elements_of(config.get("disabledMcpServers"))
-        disabled += elements_of(config.get("disabledMcpjsonServers"))
+    disabled = _names(project_settings, "disabledMcpServers")
     places = [ServerList(file, disabled=disabled)]
     project = here / ".mcp.json"
     if project.exists():
+        folders = (Path(config_folder or home / ".claude"), here / ".claude")
+        settings = [folder / name for folder in folders for name in SETTINGS]
+        for config in (project_settings, *map(_read_or_empty, settings)):
+            disabled |= _names(config, "disabledMcpjsonServers")
         places.insert(0, ServerList(project, "", f"{ENTRY}-project", disabled))
-    local = ServerList(file, str(root), f"{ENTRY}-local", disabled)
-    # Our entry may have been removed by hand.
-    if project_settings.get("mcpServers") or local.wrapped_file.exists():
+    local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].disabled)
+    if project_settings.get("mcpServers"):
         places.insert(0, local)
+    elif local.wrapped_file.exists():  # somebody removed our entry by hand
+        places.append(local)
     return places
 
 
@@ -163,6 +164,11 @@ def _read_or_empty(file: Path) -> Wire:
     with suppress(InvalidArgumentError):
         return _read(file)
     return {}
+
+
+def _names(config: Wire, name: str) -> frozenset[str]:
+    """Return the strings in the array under *name*; an empty set if there is no such array."""
+    return frozenset(one for one in elements_of(config.get(name)) if isinstance(one, str))
 
 
 def list_in(file: Path) -> ServerList:
@@ -192,54 +198,80 @@ def servers_in(file: Path) -> list[WrappedServer]:
     return servers
 
 
-def wrap_in(place: ServerList, command: Sequence[str]) -> Change:
-    """Move all servers that can be wrapped to a file beside the configuration, and put one entry of ours in their place.
+def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = ()) -> Change:
+    """Replace servers in a client's list with one entry of ours, and move them to a file beside the configuration.
 
     Args:
         place: The list.
         command: The command that starts the wrapper; the path of the moved servers is appended.
+        only: The names of the servers to wrap; if empty, all that can be wrapped.
 
     Raises:
-        InvalidArgumentError: The file is not a configuration, its servers are wrapped already, or none can be wrapped.
+        InvalidArgumentError: The file is not a configuration, it has no such server, there is nothing to wrap, or a
+            server has the name of another one that is wrapped.
     """
     file = place.file
     wrapped_file = place.wrapped_file
-    if wrapped_file.exists():
-        raise InvalidArgumentError(
-            f"the servers in {place} are wrapped already, and are in {wrapped_file}: use --undo first"
-        )
     config = _read(file)
     owner = place.owner(config)
     entries = _list_in(owner, file)
-    if place.entry in entries:
+    unknown = ", ".join(sorted(set(only) - entries.keys()))
+    if unknown:
+        raise InvalidArgumentError(f"{place} has no server {unknown}; it has {', '.join(entries)}")
+    our_name = _our_name(entries, place)
+    is_wrapped = wrapped_file.exists() and _is_ours(entries, our_name)
+    if our_name in entries and not is_wrapped:
         raise InvalidArgumentError(
-            f"{place} has a server with the name of our entry, {place.entry!r}: rename or remove it"
+            f"{place} has a server {our_name!r} that is not ours: rename that server"
         )
-    skipped = dict[str, str]()
-    for name, entry in entries.items():
-        problem = _problem_with(entry)
-        if name in place.disabled:
-            problem = "it is switched off"
-        if problem:
-            skipped[name] = problem
-    wrapped = {name: entry for name, entry in entries.items() if name not in skipped}
+    others = {name: entry for name, entry in entries.items() if name != our_name}
+    skipped = _skipped(others, place.disabled)
+    wanted = only or others
+    wrapped = {
+        name: entry for name, entry in others.items() if name in wanted and name not in skipped
+    }
     if not wrapped:
         reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
-        raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
-    ours: Wire = {"command": command[0], "args": [*command[1:], "--servers", str(wrapped_file)]}
+        left = "no other server" if is_wrapped else "no server"
+        raise InvalidArgumentError(f"{place} has {left} to wrap{reasons}")
+    # Wrapping again keeps what the user has added to our entry, such as environment variables.
+    ours: Wire = {
+        **member(entries, our_name),
+        "command": command[0],
+        "args": [*command[1:], "--servers", str(wrapped_file)],
+    }
     # A client that writes a `type` into its entries expects one in ours.
     has_types = any("type" in entry for entry in wrapped.values())
     if has_types or "servers" in config:
         ours = {"type": "stdio", **ours}
-    # First, so that a crash before the next step leaves every entry in the configuration, too.
-    _write(wrapped_file, {"mcpServers": wrapped, "order": list(entries)}, file)
-    owner[_list_name(owner)] = {place.entry: ours} | {name: entries[name] for name in skipped}
+    # Our entry takes the place of the first one that it replaces.
+    new_entries = {our_name if name in wrapped else name: entries[name] for name in entries}
+    new_entries[our_name] = ours
+    wrapped_before: Wire = {}
+    if wrapped_file.exists():
+        wrapped_before = _list_in(_read(wrapped_file), wrapped_file)
+        _check_names(wrapped, wrapped_before, place)
+    # This file is written first, so that no entry is lost if the configuration cannot be written.
+    _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
+    owner[_list_name(owner)] = new_entries
     _write(file, config, file)
     return Change(place, list(wrapped), skipped)
 
 
+def _skipped(entries: Wire, disabled: Collection[str]) -> dict[str, str]:
+    """Return the servers that are not wrapped, each with the reason."""
+    skipped = dict[str, str]()
+    for name, entry in entries.items():
+        problem = _problem_with(entry)
+        if not problem and name in disabled:
+            problem = "it is switched off"
+        if problem:
+            skipped[name] = problem
+    return skipped
+
+
 def unwrap_in(place: ServerList) -> Change:
-    """Put the wrapped servers of a client's list back in place of our entry, in the order that they had.
+    """Put the wrapped servers of a client's list back in place of our entry.
 
     Raises:
         InvalidArgumentError: No server of the list is wrapped, or one has the name of a server that was added since.
@@ -247,32 +279,56 @@ def unwrap_in(place: ServerList) -> Change:
     wrapped_file = place.wrapped_file
     if not wrapped_file.exists():
         raise InvalidArgumentError(f"no server in {place} is wrapped: there is no {wrapped_file}")
-    saved = _read(wrapped_file)
-    wrapped = _list_in(saved, wrapped_file)
-    order = elements_of(saved.get("order"))
+    wrapped = _list_in(_read(wrapped_file), wrapped_file)
     config = _read(place.file)
     owner = place.owner(config)
-    entries = dict(wrapped)
-    for name, entry in _list_in(owner, place.file).items():
-        if _is_ours(entry, wrapped_file):
-            continue
-        # A crash while they were wrapped or restored leaves equal entries in both files.
-        if entries.get(name, entry) != entry:
-            raise InvalidArgumentError(
-                f"{place} has another server {name!r} than {wrapped_file}: rename one of them"
-            )
-        entries[name] = entry
-    old = [name for name in order if name in entries]
-    owner[_list_name(owner)] = {name: entries[name] for name in dict.fromkeys([*old, *entries])}
+    listed = _list_in(owner, place.file)
+    _check_names(listed, wrapped, place)
+    our_name = _our_name(listed, place)
+    entries = Wire()
+    for name, entry in listed.items():
+        if name == our_name and _is_ours(listed, name):
+            entries |= wrapped
+        else:
+            entries[name] = entry
+    # If our entry was removed by hand, no entry above was replaced by the wrapped ones.
+    owner[_list_name(owner)] = {**wrapped, **entries}
     _write(place.file, config, place.file)
     wrapped_file.unlink()
     return Change(place, list(wrapped), {})
 
 
-def _is_ours(entry: Any, wrapped_file: Path) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Return whether an entry starts a wrapper with this file, or did so before its folder was renamed."""
-    arguments = elements_of(members_of(entry).get("args"))
-    return any(Path(str(one)).name == wrapped_file.name for one in arguments)
+def _check_names(listed: Wire, wrapped: Wire, place: ServerList) -> None:
+    """Check that no listed server has the name of another one that is wrapped.
+
+    Raises:
+        InvalidArgumentError: One has, and one of the two would be lost.
+    """
+    for name, entry in listed.items():
+        # A crash between the writing of the two files leaves equal entries in both.
+        if wrapped.get(name, entry) != entry:
+            raise InvalidArgumentError(
+                f"{place} has another server {name!r} than {place.wrapped_file}: rename or remove one of them"
+            )
+
+
+def _our_name(entries: Wire, place: ServerList) -> str:
+    """Return the name of our entry in the list; if there is none yet, the name that it will get."""
+    path = str(place.wrapped_file)
+    for name in entries:
+        if path in elements_of(member(entries, name).get("args")):
+            return name
+    # After the folder was renamed, our entry still has the old path in its arguments.
+    for name in (place.entry, *ENTRIES):
+        if _is_ours(entries, name):
+            return name
+    return place.entry
+
+
+def _is_ours(entries: Wire, name: str) -> bool:
+    """Return whether the entry with this name starts a wrapper with a file of moved servers, wherever that file is."""
+    entry = json.dumps(entries.get(name))
+    return "--servers" in entry and ".wrapped.json" in entry
 
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
@@ -364,10 +420,6 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     try:
         with draft_of(file) as draft:
             draft.chmod(like.stat().st_mode & 0o777)
-            with draft.open("w", encoding="utf-8") as written:
-                written.write(text)
-                written.flush()
-                # Or a power cut could leave the next file that is written, but not this one's entries.
-                os.fsync(written.fileno())
+            draft.write_text(text, "utf-8")
     except OSError as error:
         raise InvalidArgumentError(f"cannot write {file}: {error.strerror}") from error

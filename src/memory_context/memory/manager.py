@@ -979,7 +979,7 @@ def check_owner(owner: object, *kinds: type) -> None:
         names = " or a ".join(kind.__name__ for kind in kinds)
         raise InvalidArgumentError(
             f"a {names} is needed here, not {type(owner).__name__}; "
-            "MemoryManager(URL or store, user_id=…) has a user's memories, and ScopedMemory(manager) notes"
+            "MemoryManager(URL or store, user_id=…) makes one, and ScopedMemory(manager) its notes"
         )
 
 

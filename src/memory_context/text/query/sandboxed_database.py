@@ -440,6 +440,8 @@ class LockedDatabase:
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
             problem += f" (a text is written in single quotes: '{column[1]}')"
+        if problem.endswith("syntax error"):
+            problem += '; a name such as "order id" or "group" needs double quotes'
         if "not authorized" in problem or "prohibited" in problem:
             problem = "a query can use only the rows of memories and SQL's plain functions"
         parts = [problem]

@@ -98,13 +98,14 @@ def found_rows(
     columns = "*" if selection.columns is None else selection.columns
     tables = {TABLE: table}
     with LockedDatabase(tables.get, TimeLimit()) as database:
+        # First, so that the error of the next statement names the columns, even if that one cannot be parsed.
+        [[count]] = database.select(f"SELECT count(*) FROM {TABLE}").rows  # noqa: S608 - a constant
         try:
             found = database.select(
                 f"SELECT {columns}\nFROM {TABLE} WHERE (\n{where}\n)", bounded=False
             )
         except InvalidQueryError as error:
             raise InvalidSelectionError(_error_message(selection, error)) from error
-        [[count]] = database.select(f"SELECT count(*) FROM {TABLE}").rows  # noqa: S608 - a constant
     if not found.rows:
         message = prompts.NO_ROW.format(
             count=count,

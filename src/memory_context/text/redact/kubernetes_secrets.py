@@ -11,27 +11,24 @@ from itertools import chain
 
 import regex
 
-from memory_context.text.ranges import Span
-from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
+from memory_context.text.lines import line_start
+from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import is_placeholder
 
 # The name of a field in YAML may follow the dash of a list item.
 _KIND = regex.compile(
-    r"^(?P<margin>[ \t]{0,40}(?:-[ \t]{1,4})?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M
+    r"^(?P<indent>[ \t]*+(?:-[ \t]++)?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M
 )
-_REST_OF_LINE = r"[^\n]*+(?:\n|\Z)"
-_BLANK_LINE = r"[ \t\r]*+\n"
+_LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
+_DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
 _VALUE = regex.compile(
-    r"^[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?$",
-    regex.M,
+    r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?\n?"
 )
 # JSON may be inside JSON, so there may be up to seven backslashes before each quote.
+_KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
+_BRACE = regex.compile("[{}]")
 # All values are strings, so the first closing brace ends the data.
-_TOKEN_OF_JSON = regex.compile(
-    r"(?P<kind>\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\")"
-    r"|\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{(?P<values>[^{}]*+)\}"
-    r"|[{}]"
-)
+_DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
 _VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
 
 
@@ -40,7 +37,7 @@ class KubernetesRule(Rule):
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """See `Rule.find_all`."""
-        if not compiled_hint(self.hint).search(flat):
+        if b"secret" not in flat or b"kind" not in flat:
             return
         for value in chain(_in_yaml(text), _in_json(text)):
             if not is_placeholder(value["value"]):
@@ -48,45 +45,71 @@ class KubernetesRule(Rule):
 
 
 def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
-    """Yield the values in YAML, object by object, of those whose fields are indented as far as a field ``kind: Secret``."""
-    for depth in {len(kind["margin"]) for kind in _KIND.finditer(text)}:
-        for found in regex.finditer(_object_of_yaml(depth), text, regex.M):
-            if found["kind"]:
-                for span in found.spans("values"):
-                    yield from _VALUE.finditer(text, *span)
+    done = 0  # each line is read only once
+    for kind in _KIND.finditer(text):
+        if kind.start() < done:
+            continue
+        depth = len(kind["indent"])
+        is_data = False
+        for line in _lines_of_object(text, kind.start(), depth, done):
+            done = line.end()
+            if len(line["blanks"]) <= depth and line[0].strip():
+                is_data = _DATA.fullmatch(line[0]) is not None
+            elif is_data and (value := _VALUE.fullmatch(text, *line.span())):
+                yield value
 
 
-def _object_of_yaml(depth: int) -> str:
-    """Return a pattern for an object whose fields are indented by *depth*: the first one may be an item of a list."""
-    deeper = rf"[ \t]{{{depth + 1},}}{_REST_OF_LINE}"
-    field = (
-        rf"(?:kind:[ \t]*+[\"']?(?P<kind>Secret)[\"']?[ \t]*+\r?(?:\n|\Z)"
-        rf"|(?:data|stringData):{_BLANK_LINE}(?P<values>(?:{deeper}|{_BLANK_LINE})*+)"
-        rf"|{_REST_OF_LINE})"
-    )
-    first = rf"^(?!---)[ \t-]{{{depth}}}{field}"
-    return rf"{first}(?:{_BLANK_LINE}|(?!---)[ \t]{{{depth}}}{field})*+"
+def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
+    """Yield the lines of the object around *start*: those indented by *depth* or more, none of them before *least*."""
+    first = start
+    while first > least and not _begins_item(text, first, depth):
+        above = line_start(text, first - 1)
+        if _is_outside(text, above, depth):
+            break
+        first = above
+    for line in _LINE.finditer(text, first):
+        place = line.start()
+        begins_other = _begins_item(text, place, depth) or _is_outside(text, place, depth)
+        if place > first and begins_other:
+            return
+        yield line
+
+
+def _begins_item(text: str, place: int, depth: int) -> bool:
+    """Return whether the line at *place* begins an item of a list whose fields are indented by *depth*."""
+    return text[place : place + depth].strip(" \t") == "-"
+
+
+def _is_outside(text: str, place: int, depth: int) -> bool:
+    """Return whether the line at *place* is indented by less than *depth*, or begins another document."""
+    indentation = text[place : place + depth]
+    return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:
-    """Yield the values in JSON, whose first and last objects may be cut off."""
-    around = [0]  # the objects around a token, each known by the offset of its brace
-    secrets = set[int]()
-    data = list[tuple[int, Span]]()
-    for token in _TOKEN_OF_JSON.finditer(text):
-        if token["kind"]:
-            secrets.add(around[-1])
-        elif token["values"]:
-            data.append((around[-1], token.span("values")))
-        elif token[0] == "{":
-            around.append(token.end())
-        elif token[0] == "}" and len(around) > 1:
-            around.pop()
-    for place, span in data:
-        if place in secrets:
-            yield from _VALUE_IN_JSON.finditer(text, *span)
+    done = 0  # each character is read only once
+    for kind in _KIND_IN_JSON.finditer(text):
+        place = kind.start()
+        if place < done:
+            continue
+        backwards = text[done:place][::-1]
+        start = place - _to_brace(backwards, 0, "{")
+        done = _to_brace(text, kind.end(), "}")
+        for data in _DATA_IN_JSON.finditer(text, start, done):
+            yield from _VALUE_IN_JSON.finditer(text, *data.span())
 
 
-KUBERNETES = (
-    KubernetesRule("kubernetes_secret", r"kind[\\\"']{0,8}\s{0,4}:[\s\\\"']{0,12}secret"),
-)
+def _to_brace(text: str, position: int, closing: str) -> int:
+    """Return the offset of the brace after *position* that closes the object around it; without one, the text's end."""
+    depth = 0
+    for brace in _BRACE.finditer(text, position):
+        if brace[0] != closing:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            return brace.start()
+    return len(text)
+
+
+KUBERNETES = (KubernetesRule("kubernetes_secret", "kind"),)

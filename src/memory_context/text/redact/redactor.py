@@ -24,6 +24,7 @@ from memory_context.text.redact.markers import (
     without_spans,
 )
 from memory_context.text.redact.private_keys import BLOCKS
+from memory_context.text.redact.private_keys_in_prefixed_lines import PREFIXED_KEYS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.secret_columns import COLUMNS
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
@@ -42,6 +43,7 @@ Rules: TypeAlias = Literal["all", "known", "own"]
 RULES: tuple[Rule, ...] = (
     *BLOCKS,
     *VENDOR_RULES,
+    *PREFIXED_KEYS,
     *CARRIED,
     *IN_COMMANDS,
     *ASSIGNED,

@@ -64,15 +64,23 @@ def _from_package() -> bytes | None:
     return None
 
 
+def _read_file() -> bytes:
+    """Read the file from tiktoken's cache, or download it.
+
+    Raises:
+        ValueError: What was downloaded is another file. Where it keeps no cache, tiktoken does not check that.
+    """
+    data = read_file_cached(O200K_URL, O200K_SHA256)
+    if not check_hash(data, O200K_SHA256):
+        raise ValueError("what arrived is another file")
+    return data
+
+
 def _from_tiktoken() -> bytes | None:
     """Return the file from tiktoken's cache, which is filled by a download; None if it does not arrive within 5 seconds."""
     try:
         # Not by `tiktoken.get_encoding`, which downloads without a timeout while it holds a lock that all threads need.
-        return within(
-            DOWNLOAD_SECONDS,
-            lambda: read_file_cached(O200K_URL, O200K_SHA256),
-            "memory-context-ranks",
-        )
+        return within(DOWNLOAD_SECONDS, _read_file, "memory-context-ranks")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with the network or the cache, tokens are estimated
         events.RANKS_NOT_LOADED.log(error, url=O200K_URL)
         return None
