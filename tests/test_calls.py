@@ -138,7 +138,12 @@ class TestWhatIsKept:
                 await context.add_message(user(f"Go on with {number}."))
                 await context.get_messages()
             after = kept_calls(context.manager)[-1].tokens_full
+            await context.add_message(results("12 moons", name="get_memory"))
+            await context.get_messages()
+            last = kept_calls(context.manager)[-1]
         assert after - before < 1000
+        # A tool of somebody else's, with the name of one of ours.
+        assert last.tokens_full > after
 
     async def test_only_listed(self, sqlite_url: str) -> None:
         """An output that the user layer merely lists was not brought back, as decisions and statistics say."""

@@ -364,6 +364,16 @@ class TestRecall:
         assert "<" not in shown(preview[-1])
         assert "| Name | Done |\n| --- | --- |\n…127\n| worker-123 | 861 jobs |" in shown(recall)
 
+    async def test_short_entries_of_a_page(self, context: MemoryContext) -> None:
+        """An entry comes although it is a part of another one in sight."""
+        page = "\n".join(("<html><table>", *(f"<tr><td>K{n}</td></tr>" for n in range(900))))
+        await fill(context, user("go"), call("fetch"), results(f"{page}</table></html>"))
+
+        await fill(context, user("Is K777 there?"))
+        *_, recall, _ = await fill(context, user("Is K77 there?"))
+
+        assert "\nK77 …" in shown(recall)
+
     async def test_page_in_one_line(self, context: MemoryContext) -> None:
         """Of a page in one line each row comes when it is asked for, unless it is in sight; a value of its program, too."""
         rows = "".join(f"<tr><td>worker-{n}<td>{n * 7} jobs" for n in range(400))

@@ -24,7 +24,7 @@ from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
-from memory_context.text.excerpt.excerpt import ANSWER, PREVIEW, READING, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import ANSWER, ENDS, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import telling_lines
@@ -1179,6 +1179,7 @@ def test_a_page_in_a_result_is_shown_by_its_words(wrapping: Callable[[str], str]
         f"# https://example.org\ndef page():\n    return '''{PAGE}'''",
         f"From: Ann\nTo: Bo\nSubject: Hours\nContent-Type: text/html\n\n{PAGE}",
         f"Why does this show nothing?\n{PAGE}",
+        "<h1>Hours</h1>\n\nOpen on <b>weekdays</b>, a `List<String>`.\n\n## More",
         PAGE.replace("<!DOCTYPE html>", "<svg>").replace("<html", "<g"),
         json.dumps({"url": "https://example.org", "body_html": "<h1>Hours</h1><b>weekdays</b>"}),
         "url,html\nhttps://a.org,<h1>We are open on <b>weekdays</b></h1>\nhttps://b.org,<h1>No</h1>",
@@ -1204,6 +1205,24 @@ def test_words_of_a_page_stand_beside_each_other() -> None:
     shown = excerpt(page, "", 200, len)
 
     assert shown.text == "Item 7 (/item/7)\n\na < b & c\n\n## Colours\n\nred\nSave\nUndo"
+
+
+def test_a_persons_own_page_keeps_its_tags() -> None:
+    """Of a message of a person about a page of theirs, the beginning and the end are shown as they are written."""
+    text = f"My page for https://example.org shows nothing:\n{PAGE}\nWhat is wrong with <b>it?"
+
+    assert excerpt(text, "", 60, default_counter().count, ranking=ENDS).text.endswith("with <b>it?")
+
+
+def test_lines_of_code_in_a_page_keep_their_numbers() -> None:
+    """Entities do not change the numbers of lines, and what a tool says above a page stays as it is written."""
+    code = "\n".join(f"if (a &lt; {n} &amp;&amp; b) call{n}();" for n in range(300))
+    page = f"HTTP/2 200\ncontent-type: text/html\nlink: <https://x.org/?page=2>\n\n<html><pre>{code}</pre></html>"
+
+    shown = excerpt(page, "call250", 60, default_counter().count, ranking=ANSWER)
+
+    assert "…252\nif (a < 247 && b) call247();" in shown.text
+    assert "link: <https://x.org/?page=2>" in excerpt(page, "", 3000, len).text
 
 
 def test_lines_of_a_part_of_a_page_keep_their_numbers() -> None:

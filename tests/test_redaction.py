@@ -284,6 +284,15 @@ def test_colours_hide_no_secret(text: str, redacted: str) -> None:
     assert redacted == Redactor().redact(text).text
 
 
+def test_tags_of_a_page_hide_no_secret() -> None:
+    """A secret is found through the tags of an HTML page, of which the words stay then; without one the page stays."""
+    page = "<html><p>The key <b>AKIA</b>IOSFODNN7<wbr>EXAMPL2 is old.</p></html>"
+    harmless = "<html><p>The <b>key</b> is old.</p></html>"
+
+    assert "The key [redacted aws_key] is old." == Redactor().redact(page).text
+    assert harmless == Redactor().redact(harmless).text
+
+
 KEY_BEHIND_A_TAB = "sm_sat_adLu6HulCNUnzf7m"
 
 

@@ -35,8 +35,9 @@ class LedgerEntry:
     def tokens_in_full(self) -> int:
         """Return how many tokens it would have if nothing were folded, compacted or brought back."""
         known = self.message.known
-        # Without this library there would be no such tools, nor the pages of stored texts that they answer with.
-        if self.message.is_result and self.message.source in MEMORY_TOOLS:
+        # Without this library there would be no stored texts that its tools answer with. Others' tools have such names, too.
+        may_be_ours = self.message.is_result and self.message.source in MEMORY_TOOLS
+        if may_be_ours and MemoryRef.find_all(self.message.text):
             return 0
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0

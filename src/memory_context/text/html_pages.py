@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -16,11 +17,12 @@ FARTHEST = 4000
 _FIRST_TAG = re.compile(r"<(?:!doctype html|html|head|body|table|h[1-6])\b", re.IGNORECASE)
 # How a page begins: at once, perhaps after comments and declarations; or in a line of its own, below up to three lines
 # of which the last says where it is from or of what type it is, or below the head of an HTTP answer. A bare tag of a table
-# or heading may also begin a part of a page. Elsewhere, programs, data and mails hold pages, too.
+# or heading may also begin a part of a page, which ends in a tag. Elsewhere, programs, data and mails hold pages, too.
 BEGINS_PAGE = re.compile(
     r"""
     (?: \s* (?: <!--(?:[^-]++|-(?!->))*+-->\s* | <[?]xml[^>]{0,200}>\s* | <!doctype\s(?!html)[^>]{0,300}>\s* )*+
-        <(?: (?:!doctype\ html|html|head|body)\b | (?:table|h[1-6])> )
+        <(?:!doctype\ html|html|head|body)\b
+      | \s* (?P<part> <(?:h[1-6]>|table\b[^<>]{0,500}>(?=\s*<(?:tr|thead|tbody|caption|colgroup)\b)) )
       | (?: (?:[^\n<]{0,1000}\n\s*){0,2} [^\n<]{0,1000}(?:://|text/html)[^\n<]{0,1000}\n\s*
           | HTTP/[\d.]+\ \d[^\n]*\n(?:[\w-]+:[^\n]*\n)*+\s*
         )
@@ -30,7 +32,8 @@ BEGINS_PAGE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# A page whose words are less of it than this is a program that draws the page.
+# A page with fewer characters of words, and with less of them than this share, is a program that draws the page.
+FEW_WORDS = 200
 LEAST_WORDS = 0.01
 # Each alternative consumes what it has read, closed or not, so that nothing is read twice. Programs and styles are no
 # markup. A quotation mark counts only where a value begins: elsewhere it may be an apostrophe.
@@ -56,6 +59,11 @@ _WITHIN_LINES = re.compile(
 _APART = re.compile("p|pre|ul|ol|dl|table|caption|blockquote|section|article")
 # Other elements in a cell do not end its row.
 _APART_IN_CELLS = re.compile("pre|section|article")
+# Addresses within the page, programs, and data.
+_NO_ADDRESS = re.compile("#|javascript:|data:", re.IGNORECASE)
+_ONE = ("", "1")
+_FEW_ROWS = re.compile("[0-9]{1,3}")
+MANY_ROWS = 1000
 _SPACE = re.compile(r"\s+")
 # A bar in a cell has a backslash before it.
 CELL_BAR = re.compile(r"(?<!\\)\|")
@@ -83,18 +91,38 @@ def words_of_page(text: str) -> PageWords | None:
     if not _FIRST_TAG.search(text, 0, FARTHEST):
         return None
     page = unwrap(text).text.removeprefix(BYTE_ORDER_MARK)
-    if not BEGINS_PAGE.match(page):
+    beginning = BEGINS_PAGE.match(page)
+    if beginning is None or (beginning["part"] and not page.rstrip().endswith(">")):
         return None
+    first = page.rfind("<", 0, beginning.end())
     lines = _Lines()
-    for token in _TOKEN.finditer(page):
+    lines.add_lead(page[:first])
+    for token in _TOKEN.finditer(page, first):
         if token["name"]:
             lines.add_tag(token)
         else:
-            lines.add_text(html.unescape(token["text"] or token["data"] or ""), token.start())
+            lines.add_text(token["text"] or token["data"] or "", token.start())
     words = lines.numbered(page)
-    if len(words.text) <= LEAST_WORDS * len(page):
+    if len(words.text) < min(FEW_WORDS, LEAST_WORDS * len(page)) or not words.text:
         return None
     return words if len(page) >= len(text) - 1 else words._replace(numbers=[])
+
+
+@dataclass(slots=True)
+class _OpenTable:
+    """A table whose end has not come yet.
+
+    Attributes:
+        start: How many lines precede it.
+        has_names: Whether it has names or rows.
+        odd_rows: How many rows are odd because a cell reaches down to them.
+        is_torn: Whether a cell of it has lines or a table, so that its rows are none of a table.
+    """
+
+    start: int = 0
+    has_names: bool = False
+    odd_rows: int = 0
+    is_torn: bool = False
 
 
 class _Lines:
@@ -113,8 +141,16 @@ class _Lines:
         # Of the row that is being written: how many cells it has, how many of them are names, and whether one of them
         # reaches across others.
         self._cells = self._names = 0
-        self._spans = False
-        self._has_names = False
+        self._is_odd = False
+        # The tables that are open, the innermost last. Rows may be in none.
+        self._tables = [_OpenTable()]
+
+    def add_lead(self, text: str) -> None:
+        """Add the lines before the page, as they are written."""
+        self._is_as_written = True
+        self.add_text(text, 0)
+        self._is_as_written = False
+        self._end()
 
     def add_tag(self, tag: re.Match[str]) -> None:
         """Begin and end lines, cells and links as a tag says."""
@@ -131,10 +167,9 @@ class _Lines:
             case "tr":
                 self._end_row()
             case "table":
-                self._end_row()
-                self._end(apart=True)
-                self._has_names = False
+                self._end_table(begins=begins)
             case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
+                self._tear()
                 self._end(apart=True)
                 self._mark = "#" * int(name[1]) + " " if begins else ""
             case _ if not _WITHIN_LINES.fullmatch(name):
@@ -145,18 +180,25 @@ class _Lines:
             self._is_as_written = begins
 
     def add_text(self, text: str, place: int) -> None:
-        """Add text that begins at the offset *place* of the page: in `<pre>` as it is written, else with single spaces."""
+        """Add text with its entities: in `<pre>` line by line, else with single spaces.
+
+        Args:
+            text: The text, as it is in the page.
+            place: Where it begins in the page.
+        """
         if self._is_as_written:
             first, *others = text.split("\n")
-            self._write(first, place)
+            self._write(html.unescape(first), place)
+            if others:
+                self._tear()
             for line in others:
                 self._add_line()
                 place += len(first) + 1
                 first = line
-                self._write(line, place)
+                self._write(html.unescape(line), place)
             return
         place += len(text) - len(text.lstrip())
-        words = _SPACE.sub(" ", text)
+        words = _SPACE.sub(" ", html.unescape(text))
         if not self._line or self._line[-1].endswith(" "):
             words = words.lstrip()
         if self._cells:
@@ -181,10 +223,7 @@ class _Lines:
 
     def _end_link(self) -> None:
         # A link without words, such as a picture, says nothing; an address within the page leads nowhere.
-        is_told = (
-            self._line and self._address and not self._address.startswith(("#", "javascript:"))
-        )
-        if is_told:
+        if self._line and self._address and not _NO_ADDRESS.match(self._address):
             address = self._address
             if self._cells:
                 address = address.replace("|", "%7C")
@@ -199,30 +238,61 @@ class _Lines:
             self._write(" | ", tag.start())
         self._cells += 1
         self._names += is_name
-        self._spans |= not {"colspan", "rowspan"}.isdisjoint(_attributes(tag))
+        attributes = _attributes(tag)
+        self._is_odd |= attributes.get("colspan", "1") not in _ONE
+        rows = attributes.get("rowspan", "1")
+        if rows not in _ONE:
+            table = self._tables[-1]
+            reached = int(rows) if _FEW_ROWS.fullmatch(rows) else MANY_ROWS
+            table.odd_rows = max(table.odd_rows, reached)
 
     def _end_row(self) -> None:
         """End a row of a table, as Markdown writes it; below the names of columns comes a rule.
 
-        A row with a cell across others, or with names once more, has no bars at its ends: it is none of the table's rows.
+        A row that is odd, or has names once more, has no bars at its ends: it is none of the table's rows.
         """
+        table = self._tables[-1]
         is_head = self._names == self._cells > 1
-        is_odd = self._spans or (is_head and self._has_names)
+        is_again = is_head and table.has_names
+        is_odd = self._is_odd or table.is_torn or table.odd_rows > 0 or is_again
         if self._cells > 1 and not is_odd:
             self._line = ["| ", "".join(self._line).rstrip(), " |"]
         self._end()
         if is_head and not is_odd:
             self._write(f"| {RULE_CELL} " * self._cells + "|", self._place)
             self._end()
-        self._has_names |= is_head or self._cells > 1
+        if self._cells:
+            table.odd_rows = max(0, table.odd_rows - 1)
+        table.has_names |= self._cells > 1
         self._cells = self._names = 0
-        self._spans = False
+        self._is_odd = False
+
+    def _end_table(self, *, begins: bool) -> None:
+        """End what is before the beginning or the end of a table."""
+        if begins:
+            self._tear()
+        self._end_row()
+        self._end(apart=True)
+        if begins:
+            self._tables.append(_OpenTable(len(self._lines)))
+        elif len(self._tables) > 1:
+            self._tables.pop()
+
+    def _tear(self) -> None:
+        """If a cell is open, take the bars from the ends of the table's rows: what follows ends the row within the cell."""
+        table = self._tables[-1]
+        if not self._cells or table.is_torn:
+            return
+        table.is_torn = True
+        for index in range(table.start, len(self._lines)):
+            self._lines[index] = self._lines[index].removeprefix("| ").removesuffix(" |")
 
     def _end_block(self, name: str, place: int) -> None:
         if self._cells and not _APART_IN_CELLS.fullmatch(name):
             self._end_link()
             self.add_text(" ", place)
         else:
+            self._tear()
             self._end(apart=bool(_APART.fullmatch(name)))
 
     def _end(self, *, apart: bool = False) -> None:

@@ -24,6 +24,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
+from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.html_pages import words_of_page
 from memory_context.text.lines import without_colours
@@ -248,7 +249,12 @@ def _records_of_page(
     meant = records_meant(words, query, [(0, len(words))])
     if not meant:
         return None
-    new = [record for record in meant if not request.in_sight(words[record.start : record.stop])]
+
+    def is_new(record: Record) -> bool:
+        """Return whether a record is not in sight, with the line breaks around it: ``K77`` is not, in ``K777``."""
+        return not request.in_sight(words[max(0, record.start - 1) : record.stop + 1])
+
+    new = list(filter(is_new, meant))
     shown = show_records(words, new, budget, count, page.numbers)
     # No line of the page itself is shown whole.
     return replace(shown, ranges=())

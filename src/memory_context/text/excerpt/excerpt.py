@@ -118,7 +118,8 @@ def excerpt(
         known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
-    page = words_of_page(text)
+    # A person may ask about the tags of a page.
+    page = None if ranking is ENDS else words_of_page(text)
     if page is None:
         as_stored = range(first_line, sys.maxsize)
         return _excerpt(without_colours(text), question, budget, cost, ranking, known, as_stored)

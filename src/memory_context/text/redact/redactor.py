@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.runtime import events
+from memory_context.text.html_pages import words_of_page
 from memory_context.text.lines import without_colours
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
@@ -160,11 +161,13 @@ class Redactor:
         # Once a secret is gone, the text next to it may be recognised as another one.
         for _ in range(PASSES):
             spans = self._spans(text, rules, until)
-            plain = without_colours(text)
-            if not spans and plain != text:
-                # A colour may divide a secret, or part it from its name. Where that hides one, all colours go.
-                spans = self._spans(plain, rules, until)
-                text = plain if spans else text
+            if not spans:
+                # A colour or a tag may divide a secret, or part it from its name. Where that hides one, all of them go.
+                for seen in _as_seen(text):
+                    spans = self._spans(seen, rules, until)
+                    if spans:
+                        text = seen
+                        break
             if not spans:
                 break
             secrets += (Secret(span.kind, text[span.start : span.end]) for span in spans)
@@ -191,3 +194,13 @@ class Redactor:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
         return whole_json_values(outside, text) if self._own else outside
+
+
+def _as_seen(text: str) -> Iterator[str]:
+    """Yield *text* as a person sees it, if that is something else: without colours, and an HTML page by its words."""
+    plain = without_colours(text)
+    if plain != text:
+        yield plain
+    page = words_of_page(text)
+    if page:
+        yield page.text

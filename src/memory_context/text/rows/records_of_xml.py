@@ -79,7 +79,8 @@ def _value_of(element: ET.Element, name_of: Callable[[str], str], depth: int = 0
     members = dict[str, Any]()
     for name, value in element.attrib.items():
         own = name_of(name)
-        members[f"@{own}" if own in groups else own] = value
+        is_taken = own in groups or (own == TEXT and words)
+        members[f"@{own}" if is_taken else own] = value
     for name, values in groups.items():
         members[name] = values if len(values) > 1 else values[0]
     if not members:
