@@ -780,7 +780,7 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         'job 17 status="not ok" seconds=3.2\njob 18 note=all went well url=/x?a=b\n'
     ),
     "equals signs in values": (
-        "url=https://x/?a=b\nOPTS=-Da=b --c=d\nJAVA_OPTS=\"-Da=b c=d\"\n# e.g. A=b c=d\nHOME=/\n",
+        'url=https://x/?a=b\nOPTS=-Da=b --c=d\nJAVA_OPTS="-Da=b c=d"\n# e.g. A=b c=d\nHOME=/\n',
         ("key", "value"),
         [
             ["url", "https://x/?a=b"],
@@ -802,6 +802,12 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         "Name: a\nLimits: cpu=1 memory=2\n\nName: b\nLimits: cpu=3 memory=4\n",
         ("Name", "Limits"),
         [["a", "cpu=1 memory=2"], ["b", "cpu=3 memory=4"]],
+    ),
+    "pairs behind bars": (
+        "-[ RECORD 1 ]--------\nname   | a\nlimits | cpu=1 memory=2\n"
+        "-[ RECORD 2 ]--------\nname   | b\nlimits | cpu=3 memory=4\n",
+        ("heading", "name", "limits"),
+        [["RECORD 1", "a", "cpu=1 memory=2"], ["RECORD 2", "b", "cpu=3 memory=4"]],
     ),
     "issues in lines": lines_of(
         "#100  Fix this  (bug, p0)  today\n#101  Fix that  (bug, p1)  today\n"

@@ -34,9 +34,10 @@ FIELD = re.compile(
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
-# `GET /a status=200 ms=3` is a line of several pairs, as logs have them; `OPTS="-Da=b c=d"`, a comment and `Limits: cpu=1 memory=2` are not.
+# `GET /a status=200 ms=3` is a line of several pairs, as logs have them. `OPTS="-Da=b c=d"`, a comment, and the values in
+# `Limits: cpu=1 memory=2` and psql's `limits | cpu=1 memory=2` are not.
 _SEVERAL_PAIRS = re.compile(
-    r"""^(?![ \t]*[#;])(?:[^=:\n]|:(?!\s))*[^\s=]=(?:"[^"\n]*"|'[^'\n]*'|(?!["'])\S*)(?=[ \t]).*?[ \t][A-Za-z_][\w.-]*=""",
+    r"""^(?![ \t]*[#;])(?:[^=:|\n]|:(?!\s))*[^\s=]=(?:"[^"\n]*"|'[^'\n]*'|(?!["'])\S*)(?=[ \t]).*?[ \t][A-Za-z_][\w.-]*=""",
     re.MULTILINE,
 )
 # How `git log` begins a commit.
@@ -142,12 +143,10 @@ def record_table(text: str) -> TextTable | None:
     are keys and values. A text whose fields are lines of several pairs has no records.
     """
     table = configuration_table(text)
-    if table or OPEN_VALUE.search(text):
+    if table or OPEN_VALUE.search(text) or _is_log_of_pairs(text):
         return table
     if _ABOVE_WIDE in text:
         text = _FIRST_BAR.sub(r"\1:", text)
-    if _is_log_of_pairs(text):
-        return None
     form = _form_of(text)
     names = Counter[str]()
     again = 0
