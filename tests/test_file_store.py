@@ -7,7 +7,9 @@ import gc
 import json
 import logging
 import os
+import re
 import runpy
+import shlex
 import stat
 import subprocess
 import sys
@@ -493,6 +495,16 @@ class TestProcesses:
 
         assert "theirs" == MemoryManager(store, user_id="ann").retrieve("theirs")
         assert [1] == [item.access_count for item in store.query(ANN)]
+
+    def test_lock_of_a_folder_with_a_quote(self, tmp_path: Path) -> None:
+        """The command in the message is one that a shell reads, whatever the folder's name."""
+        folder = tmp_path / "it's"
+        with FileStore(folder) as one, FileStore(folder) as two:
+            one.put(ANN, memory("mine"))
+            with pytest.raises(StoreLockedError) as caught:
+                two.put(ANN, memory("theirs"))
+        [command] = re.findall("`(.*)`", str(caught.value))
+        assert ["lsof", str(folder / ".memory-context/lock")] == shlex.split(command)
 
     @pytest.mark.long
     def test_lock_goes_with_its_process(
