@@ -183,26 +183,23 @@ class TestTakenOver:
     def test_values_of_other_types(self, sqlite_url: str, tmp_path: Path) -> None:
         """SQLite holds any value in any column: what cannot be read is named with its line, and stops nothing."""
         make(sqlite_url)
-        odd = {
-            "content_metadata": ["", "{bad", b"{bad"],
-            "is_active": ["false"],
-            "created_at": ["yesterday"],
-        }
-        number = 10
-        for column, values in odd.items():
-            for value in values:
-                insert(sqlite_url, number, memory_key=f"odd{number}", **{column: value})
-                number += 1
+        odd = [
+            ("content_metadata", ""),
+            ("content_metadata", "{bad"),
+            ("content_metadata", b"{bad"),
+            ("is_active", "false"),
+            ("created_at", "yesterday"),
+        ]
+        for number, (column, value) in enumerate(odd, 10):
+            insert(sqlite_url, number, memory_key=f"odd{number}", **{column: value})
         insert(sqlite_url, 6, memory_key="bytes", content=b"hello")
         insert(sqlite_url, 7, memory_key="zone", created_at="2025-01-01T10:00:00.5+05:00")
         done = take_over(sqlite_url, tmp_path)
         with SQLAlchemyStore(sqlite_url) as store:
             from_bytes, zone = store.get_many(Scope(str(ANN)), ["bytes", "zone"])
 
-        reasons = [line.reason.split(":")[0] for line in done.damaged]
-        assert {"content_metadata": 3, "is_active": 1, "created_at": 1, "memory_key": 1} == Counter(
-            reasons
-        )
+        columns = Counter(line.reason.split(":")[0] for line in done.damaged)
+        assert {"content_metadata": 3, "is_active": 1, "created_at": 1, "memory_key": 1} == columns
         assert "hello" == from_bytes.content
         assert datetime(2025, 1, 1, 5, 0, 0, 500_000, UTC) == zone.created_at
 

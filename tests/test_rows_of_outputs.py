@@ -804,8 +804,10 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         [["a", "cpu=1 memory=2"], ["b", "cpu=3 memory=4"]],
     ),
     "pairs behind bars": (
-        "-[ RECORD 1 ]--------\nname   | a\nlimits | cpu=1 memory=2\n"
-        "-[ RECORD 2 ]--------\nname   | b\nlimits | cpu=3 memory=4\n",
+        (
+            "-[ RECORD 1 ]--------\nname   | a\nlimits | cpu=1 memory=2\n"
+            "-[ RECORD 2 ]--------\nname   | b\nlimits | cpu=3 memory=4\n"
+        ),
         ("heading", "name", "limits"),
         [["RECORD 1", "a", "cpu=1 memory=2"], ["RECORD 2", "b", "cpu=3 memory=4"]],
     ),
