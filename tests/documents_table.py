@@ -71,6 +71,16 @@ def make(url: str, rows: str = ROWS) -> None:
     execute(url, (SQLITE if url.startswith("sqlite") else POSTGRESQL) + rows)
 
 
+def insert(url: str, number: int, **values: object) -> None:
+    """Add a row of Ann's with a numbered id."""
+    row = {"id": f"00000000-0000-4000-8000-{number:012d}", "user_id": ANN, **values}
+    table = sa.table("agent_memories", *map(sa.column, row))
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(table.insert().values(row))
+    engine.dispose()
+
+
 def names_in(url: str) -> set[str]:
     """The tables of a database, and their indexes."""
     engine = sa.create_engine(url)

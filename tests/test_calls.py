@@ -507,8 +507,10 @@ class TestHowItIsKept:
         with closing(sqlite3.connect(file)) as database:
             assert [] == database.execute("SELECT name FROM sqlite_master").fetchall()
 
-    async def test_damaged_in_a_folder(self, tmp_path: Path) -> None:
-        """A damaged file of calls is left as it is, and who asks for calls is told what to do; memories and runs go on."""
+    async def test_damaged_in_a_folder(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A damaged file of calls is logged once, listed, skipped, and left as it is; memories and runs go on."""
         file = calls_file(f"file:{tmp_path}")
         file.parent.mkdir()
         file.write_bytes(b"no database" * 1000)
@@ -517,20 +519,20 @@ class TestHowItIsKept:
         store = context.manager.memory_store
         assert isinstance(store, FileStore)
         assert 1 == len(context.decisions())
-        assert context.stats().kept is None
-        assert (1, ()) == (store.count(Scope("ann")), store.damaged())
-        what_to_do = (
-            r"calls\.db: file is not a database: .* restore a backup of it, or move it away"
-        )
-        with pytest.raises(StoreError, match=what_to_do):
-            context.manager.calls()
-        with pytest.raises(StoreError, match=what_to_do):
+        assert ([], []) == (context.manager.calls(), context.manager.call_totals())
+        [damaged] = store.damaged()
+        assert ".memory-context/calls.db" == damaged.path
+        assert "not a database" in damaged.reason
+        assert ["ann"] == store.users()
+        with pytest.raises(StoreError, match=r"calls\.db is damaged, and may hold"):
             store.forget_user("ann")
         assert 0 == store.count(Scope("ann"))
         await context.aclose()
         assert b"no database" * 1000 == file.read_bytes()
         file.unlink()
         assert 0 == store.forget_user("ann").calls
+        said = [getattr(one, "event", "") for one in caplog.records]
+        assert 1 == said.count("memory_context.file_skipped")
 
 
 @on_disk

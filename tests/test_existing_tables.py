@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -10,7 +12,17 @@ import pytest
 import sqlalchemy as sa
 
 from commands import in_this_process
-from documents_table import ANN, BOB, THREAD, execute, import_rows, make, names_in, take_over
+from documents_table import (
+    ANN,
+    BOB,
+    THREAD,
+    execute,
+    import_rows,
+    insert,
+    make,
+    names_in,
+    take_over,
+)
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.exceptions import SchemaVersionError
@@ -130,6 +142,66 @@ class TestTakenOver:
         execute(url, f"UPDATE agent_memories_before SET memory_key = {keys} WHERE id IN ({ids})")
         done = import_rows(url, tmp_path)
         assert (2, 3, (), ()) == (done.written, done.unchanged, done.conflicts, done.damaged)
+
+    def test_rows_of_a_user_are_together(self, url: str, tmp_path: Path) -> None:
+        """The lines are ordered by user, so that an import writes many in one transaction."""
+        take_over(url, tmp_path)
+        lines = (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()[1:-1]
+        users = [json.loads(line)["memory"]["user_id"] for line in lines]
+        assert [str(ANN)] * 4 + [str(BOB)] == users
+
+    def test_newest_of_a_key(self, url: str, tmp_path: Path) -> None:
+        """A row without a time keeps its key before rows with one; a time keeps its microseconds."""
+        insert(url, 6, created_at=None, memory_key="style")
+        insert(url, 7, created_at="2025-01-01 10:00:00.000100", memory_key="fine")
+        insert(url, 8, created_at="2025-01-01 10:00:00.000900", memory_key="fine")
+        take_over(url, tmp_path)
+        with SQLAlchemyStore(url) as store:
+            style, fine = store.get_many(Scope(str(ANN)), ["style", "fine"])
+
+        assert (6, 8) == (style.id.int & 0xFF, fine.id.int & 0xFF)
+        assert abs(style.created_at - datetime.now(UTC)) < timedelta(hours=1)
+        assert 900 == fine.created_at.microsecond
+
+    def test_old_times(self, postgres_url: str, tmp_path: Path) -> None:
+        """Times of before the zones, whose offsets have seconds, are taken over from PostgreSQL."""
+        execute(
+            postgres_url,
+            f"ALTER DATABASE \"{sa.make_url(postgres_url).database}\" SET timezone = '{ZONE}'",
+        )
+        make(postgres_url)
+        insert(postgres_url, 6, created_at="0001-01-01 00:00:00", memory_key="first")
+        insert(postgres_url, 7, created_at="1850-01-01 00:00:00", memory_key="old")
+        take_over(postgres_url, tmp_path)
+        with SQLAlchemyStore(postgres_url) as store:
+            first, old = store.get_many(Scope(str(ANN)), ["first", "old"])
+
+        offset = timedelta(hours=4, minutes=56, seconds=2)
+        assert datetime(1, 1, 1, tzinfo=UTC) + offset == first.created_at
+        assert datetime(1850, 1, 1, tzinfo=UTC) + offset == old.created_at
+
+    def test_values_of_other_types(self, sqlite_url: str, tmp_path: Path) -> None:
+        """SQLite holds any value in any column: what cannot be read is named with its line, and stops nothing."""
+        make(sqlite_url)
+        odd = [
+            ("content_metadata", ""),
+            ("content_metadata", "{bad"),
+            ("content_metadata", b"{bad"),
+            ("is_active", "false"),
+            ("created_at", "yesterday"),
+        ]
+        for number, (column, value) in enumerate(odd, 10):
+            insert(sqlite_url, number, memory_key=f"odd{number}", **{column: value})
+        insert(sqlite_url, 6, memory_key="bytes", content=b"hello")
+        insert(sqlite_url, 7, memory_key="zone", created_at="2025-01-01T10:00:00.5+05:00")
+        done = take_over(sqlite_url, tmp_path)
+        with SQLAlchemyStore(sqlite_url) as store:
+            from_bytes, zone = store.get_many(Scope(str(ANN)), ["bytes", "zone"])
+
+        columns = Counter(line.reason.split(":")[0] for line in done.damaged)
+        assert {"content_metadata": 3, "is_active": 1, "created_at": 1, "memory_key": 1} == columns
+        assert "hello" == from_bytes.content
+        assert datetime(2025, 1, 1, 5, 0, 0, 500_000, UTC) == zone.created_at
 
     def test_it_works_on(self, url: str, tmp_path: Path) -> None:
         """What was taken over is found by its words, and new memories come beside it."""

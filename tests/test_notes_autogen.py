@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -528,6 +529,20 @@ async def test_many_notes_are_paged() -> None:
     long = await use(context, "get_memory", tier="global")
     assert context.manager.counter.count(long) <= 200
     assert "long long" in long
+
+
+async def test_a_long_note_is_not_cut_unmarked() -> None:
+    """Of a long note of many lines, `get_memory` shows parts from all of it, and where lines are left out."""
+    context = context_of(thread_id="t", threshold=200)
+    lines = [f"fact {number}: the value is {number * 7}" for number in range(300)]
+    context.notes.save("\n".join(["A list of facts", *lines]), tier="session")
+
+    said = await use(context, "get_memory", tier="session")
+
+    assert context.manager.counter.count(said) <= 200
+    assert "A list of facts" in said
+    assert re.search(r"…\d+\n", said)
+    assert "fact 299: the value is 2093" in said
 
 
 async def test_declined() -> None:

@@ -773,6 +773,44 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
     "uniq -c": lines_of("     12 GET\n     10 POST\n      7 PUT\n"),
     "columns without names": lines_of("user0  0  active\nuser1  1  active\n"),
     "capital words and numbers": lines_of("ANN 12 34\nBOB 33 11\nCYD 3 9\n"),
+    "pairs behind words": lines_of(
+        "start=now\n" + "".join(f"worker {n} items=0 errors=0 ms={n}\n" for n in range(50))
+    ),
+    "pairs with quotes and words": lines_of(
+        'job 17 status="not ok" seconds=3.2\njob 18 note=all went well url=/x?a=b\n'
+    ),
+    "equals signs in values": (
+        'url=https://x/?a=b\nOPTS=-Da=b --c=d\nJAVA_OPTS="-Da=b c=d"\n# e.g. A=b c=d\nHOME=/\n',
+        ("key", "value"),
+        [
+            ["url", "https://x/?a=b"],
+            ["OPTS", "-Da=b --c=d"],
+            ["JAVA_OPTS", "-Da=b c=d"],
+            ["HOME", "/"],
+        ],
+    ),
+    "pairs in values of a unit": (
+        "[Service]\nEnvironment=A=b C=d\nUser=web\n[Install]\nWantedBy=default.target\n",
+        ("key", "value"),
+        [
+            ["Service.Environment", "A=b C=d"],
+            ["Service.User", "web"],
+            ["Install.WantedBy", "default.target"],
+        ],
+    ),
+    "pairs behind colons": (
+        "Name: a\nLimits: cpu=1 memory=2\n\nName: b\nLimits: cpu=3 memory=4\n",
+        ("Name", "Limits"),
+        [["a", "cpu=1 memory=2"], ["b", "cpu=3 memory=4"]],
+    ),
+    "pairs behind bars": (
+        (
+            "-[ RECORD 1 ]--------\nname   | a\nlimits | cpu=1 memory=2\n"
+            "-[ RECORD 2 ]--------\nname   | b\nlimits | cpu=3 memory=4\n"
+        ),
+        ("heading", "name", "limits"),
+        [["RECORD 1", "a", "cpu=1 memory=2"], ["RECORD 2", "b", "cpu=3 memory=4"]],
+    ),
     "issues in lines": lines_of(
         "#100  Fix this  (bug, p0)  today\n#101  Fix that  (bug, p1)  today\n"
     ),
@@ -944,6 +982,7 @@ def test_rows(name: str) -> None:
         ("git log", "2 records: commit, Author, Date"),
         ("columns beside rows", "JSON: 2 rows: id, city, x"),
         ("reprs of models", "JSON list of 2 objects: id, city, total"),
+        ("pairs behind words", "text, 51 lines: start=now"),
         ("issues in lines", "text, 2 lines: #100 Fix this (bug, p0) today"),
         ("Python", "Python source, 29 lines: TextWrapper, wrap"),
         ("commit messages with colons", "2 records: commit, Author, Date"),

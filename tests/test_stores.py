@@ -92,17 +92,14 @@ def test_memories_are_replaced_from_an_iterator() -> None:
         assert 1 == store.count(ANN)
 
 
-def test_deletions_are_restored_after_memories() -> None:
-    """A deletion beside its memory is a conflict, wherever in a batch it stands; the same memory twice is one."""
+def test_deletions_and_memories_are_restored_in_their_order() -> None:
+    """A memory that was deleted later stays deleted, wherever in a batch its deletion stands; the same twice is one."""
     item = memory("hello")
     later = Deletion(item.memory_key, item.updated_at + timedelta(days=1), "gone")
-    orders: list[list[MemoryItem | Deletion]] = [[later, item], [item, later]]
-    for records in orders:
-        with SQLAlchemyStore("sqlite://") as store:
-            done = store.restore(ANN, records)
-            [conflict] = done.conflicts
-            assert (1, item.memory_key) == (done.written, conflict.memory_key)
-            assert [item] == list(store.list_all(ANN))
+    with SQLAlchemyStore("sqlite://") as store:
+        done = store.restore(ANN, [later, item])
+        assert (1, 1) == (done.written, len(done.conflicts))
+        assert [] == list(store.list_all(ANN))
     with SQLAlchemyStore("sqlite://") as store:
         done = store.restore(ANN, [item, item])
         assert (1, 1, ()) == (done.written, done.unchanged, done.conflicts)

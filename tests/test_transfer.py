@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
-from for_each import first_quick, for_each
+from for_each import first_quick
 from memory_context import MemoryManager
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -277,31 +277,6 @@ class TestFile:
 
         assert not done.complete
         assert 0 < done.written < 10
-
-    @for_each("order", ["12", "21"])
-    def test_two_exports_in_one_file(self, tmp_path: Path, order: str) -> None:
-        """Of two exports in one file, every record is written, unchanged, or a conflict that is named."""
-        with MemoryManager("sqlite://", user_id="ann") as source:
-            for key in ("same", "again", "back"):
-                source.store(key, key=key)
-            source.forget("back")
-            first = export_memories(source.memory_store, tmp_path / "1.jsonl", user_id="ann").path
-            source.forget("again")
-            source.store("another", key="again")
-            source.store("stored again", key="back")
-            second = export_memories(source.memory_store, tmp_path / "2.jsonl", user_id="ann").path
-        texts = {"1": first.read_text("utf-8"), "2": second.read_text("utf-8")}
-        both = tmp_path / f"{order}.jsonl"
-        both.write_text("".join(texts[number] for number in order), "utf-8")
-
-        with MemoryManager("sqlite://", user_id="ann") as target:
-            done = import_memories(target.memory_store, both, user_id="ann")
-            kept = {item.memory_key: item.text for item in target.memory_store.list_all(ANN)}
-
-        assert (3, 1) == (done.written, done.unchanged)
-        assert ["again", "back"] == sorted(conflict.memory_key for conflict in done.conflicts)
-        again = "again" if order == "12" else "another"
-        assert {"same": "same", "again": again, "back": "stored again"} == kept
 
     def test_damaged_lines(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A line that describes nothing, or whose content is not what its hash says, is named; the rest is written."""

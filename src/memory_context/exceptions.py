@@ -191,7 +191,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreLockedError(StoreUnavailableError):
-    """Another process writes into this folder; only one may at a time."""
+    """Another store, in this process or another, writes into this folder; only one may at a time."""
 
 
 class EmbedderError(StoreError):

@@ -12,12 +12,13 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.notes_in_prompts import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
-from memory_context.model.item import MemoryItem
+from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import MODEL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
+from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.read_by_selection import answer
 from memory_context.tools.arguments_as_models_write_them import Key, LenientArgs, Tags, Text, Tier
@@ -27,6 +28,8 @@ from memory_context.tools.tool_calls_and_answers import (
     ToolAnswer,
     Verb,
 )
+
+LEAST_TEXT = 30
 
 
 class SaveArgs(LenientArgs):
@@ -151,14 +154,24 @@ def _listed(
         lines.append(line)
         budget -= tokens
     if not lines:
-        # Its reference says how long it is.
-        first = f"{page[0].ref.render()} {note_line(page[0])}"
-        lines.append(truncated(first, budget, count))
+        lines.append(_shortened(page[0], budget, notes))
     keys = tuple(note.memory_key for note in page[: len(lines)])
     not_shown = len(page) - len(lines)
     if not_shown:
         lines.append(prompts.NOTES_LEFT.format(count=not_shown, offset=offset + len(lines)))
     return ToolAnswer("\n".join(lines), keys)
+
+
+def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
+    """Return the reference and an excerpt of a note that is too long to be shown in full."""
+    count = notes.counter.count
+    text = note.ref.render()
+    remaining = budget - count(text) - 1
+    if remaining >= LEAST_TEXT and not is_secret(note):
+        part = excerpt(note.text, "", remaining, count).text
+        if part:
+            text = f"{text}\n{part}"
+    return truncated(text, budget, count)
 
 
 def _delete(notes: ScopedMemory, args: DeleteArgs, _: int) -> ToolAnswer:

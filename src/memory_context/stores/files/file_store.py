@@ -16,7 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memory_context.exceptions import RedactionTimeoutError, StoreUnavailableError
+from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
@@ -27,7 +27,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
-from memory_context.stores.files.call_log_of_a_folder import CallFile
+from memory_context.stores.files.call_log_of_a_folder import PATH, CallFile
 from memory_context.stores.files.folder_read_into_index import DamagedFile, IndexedFolder
 from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
@@ -205,7 +205,7 @@ class FileStore(ClosedAtExit):
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
         """See `CallRewriter.rewrite_calls`."""
-        self._ask_calls(lambda kept: kept.rewrite_calls(user_id, change), None)
+        self._change_calls(lambda kept: kept.rewrite_calls(user_id, change), None)
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
@@ -255,13 +255,17 @@ class FileStore(ClosedAtExit):
                 receipt = index.forget_user(user_id)
             with self._errors():
                 self._opened().forget_notes(receipt.user_id)
-        calls = self._ask_calls(lambda kept: kept.forget_user(user_id).calls, 0)
+        calls = self._change_calls(lambda kept: kept.forget_user(user_id).calls, 0)
         return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """Return the files that do not hold a memory, with the reasons."""
+        """Return the damaged files, with the reasons: those that do not hold a memory, and the file of model calls."""
+        self.callers()  # notes whether the file of model calls is damaged
         with self._lock:
-            return self._opened().damaged
+            damaged = self._opened().damaged
+        if self._calls.problem:
+            damaged += (DamagedFile(PATH, self._calls.problem),)
+        return damaged
 
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
@@ -300,9 +304,17 @@ class FileStore(ClosedAtExit):
                     raise
 
     def _ask_calls(self, ask: Callable[[CallFile], T], default: T) -> T:
-        """Return what *ask* returns for the file of model calls; *default* if it has none."""
         with self._errors():
-            return ask(self._calls) if self._calls.has_records() else default
+            return self._calls.answer(ask, default)
+
+    def _change_calls(self, change: Callable[[CallFile], T], default: T) -> T:
+        changed = self._ask_calls(change, default)
+        if self._calls.problem:
+            raise StoreError(
+                f"{PATH} is damaged, and may hold model calls of the user: restore a backup of it, or"
+                f" remove it, and try again: {self._calls.problem}"
+            )
+        return changed
 
     def _hold_lock(self) -> None:
         """Become the writing process. If another one wrote to the folder before, the next use reads it again."""

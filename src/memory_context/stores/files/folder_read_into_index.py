@@ -259,7 +259,8 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        return self.index.database.write(restore_imported_records.restore, user_id, records, {})
+        runs = list(restore_imported_records.runs(records))
+        return self.index.database.write(restore_imported_records.restore, user_id, runs)
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:

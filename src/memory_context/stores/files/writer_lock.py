@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,9 +42,10 @@ class WriterLock:
             lock(handle, 0)
         except BlockingIOError as error:
             os.close(handle)
+            file = shlex.quote(str(self._folder.path / STATE / LOCK))
             raise StoreLockedError(
                 f"another store, in this process or another, writes into {self._folder.path}, and only one may at a "
-                f"time. Close that store, or only read; `lsof '{self._folder.path / STATE / LOCK}'` names its process"
+                f"time. Close that store, or only read; `lsof {file}` names its process"
             ) from error
         except BaseException:
             os.close(handle)

@@ -7,9 +7,10 @@ first and the index last, because indexing locks the user's row in `owners` (see
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from operator import attrgetter
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -29,6 +30,20 @@ _INSERT_READS = Prepared(sa.insert(access), access.c.keys())
 _REMOVE_DELETION = Prepared(
     sa.text("DELETE FROM agent_memory_deletions WHERE user_id = :user AND memory_key = :wanted")
 )
+
+
+class Run(NamedTuple):
+    """Records of one user that can be written together: memories with different ids, followed by deletions.
+
+    Attributes:
+        memories: The memories, by their ids.
+        deletions: The deletions.
+        batches: The chunks of memories, to be filled in by the caller. A memory without chunks is noted as pending.
+    """
+
+    memories: dict[UUID, MemoryItem]
+    deletions: list[Deletion]
+    batches: dict[UUID, ChunkBatch | None]
 
 
 def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
@@ -57,58 +72,63 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     return {item.id for item in written}
 
 
-def restore(
-    connection: sa.Connection,
-    user_id: str,
-    records: Sequence[AnyRecord],
-    batches: indexing.Batches,
-) -> Restored:
-    """Write one user's records: the memories first, then the deletions.
-
-    Of several versions of a memory the first one is written, and the others are compared with it.
-
-    Args:
-        connection: The caller's transaction.
-        user_id: The user.
-        records: The records.
-        batches: The chunks of memories, by their ids. A memory without chunks is noted as pending.
-    """
+def restore(connection: sa.Connection, user_id: str, ordered_runs: Iterable[Run]) -> Restored:
+    """Write one user's records, given as their `runs`."""
     total = Restored()
-    items = [record for record in records if isinstance(record, MemoryItem)]
-    removals = [record for record in records if isinstance(record, Deletion)]
-    stored = stored_ids(connection, user_id, map(attrgetter("id"), items))
+    written: list[tuple[MemoryItem, ChunkBatch | None]] = []
+    for run in ordered_runs:
+        done, items = _restore_run(connection, user_id, run)
+        total += done
+        written += [(item, run.batches.get(item.id)) for item in items]
+    # Last, because it locks the user's row (see the module's docstring).
+    indexing.insert(connection, user_id, written)
+    return total + Restored(written=len(written))
+
+
+def runs(records: Iterable[AnyRecord]) -> Iterator[Run]:
+    """Yield *records*, in their order, as runs."""
+    run = Run({}, [], {})
+    for record in records:
+        if isinstance(record, Deletion):
+            run.deletions.append(record)
+            continue
+        if run.deletions or record.id in run.memories:
+            yield run
+            run = Run({}, [], {})
+        run.memories[record.id] = record
+    yield run
+
+
+def _restore_run(
+    connection: sa.Connection, user_id: str, run: Run
+) -> tuple[Restored, list[MemoryItem]]:
+    """Write a run; return the outcome without the new memories, and these."""
+    stored = stored_ids(connection, user_id, run.memories)
+    records = (*run.memories.values(), *run.deletions)
     keys = list(map(attrgetter("memory_key"), records))
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
     deleted = {row.memory_key: Deletion(*row) for row in noted}
-    new: dict[UUID, MemoryItem] = {}
-    repeated: list[MemoryItem] = []
-    for item in items:
+    total = Restored()
+    new: list[MemoryItem] = []
+    for item in run.memories.values():
         deletion = deleted.get(item.memory_key)
         if item.id in stored:
             total += _compare(connection, item)
-        elif item.id in new:
-            repeated.append(item)
         elif deletion and deletion.deleted_at >= item.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
             total += conflict(item, reason)
         else:
-            new[item.id] = item
+            new.append(item)
     # Everybody locks records in the order of their keys; another order could deadlock.
-    inserted = insert_records(connection, sorted(new.values(), key=attrgetter("memory_key")))
-    written: list[tuple[MemoryItem, ChunkBatch | None]] = []
-    for item in new.values():
-        if item.id in inserted:
-            written.append((item, batches.get(item.id)))
-        else:
+    inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
+    written = [item for item in new if item.id in inserted]
+    for item in new:
+        if item.id not in inserted:
             total += conflict(item, _clash(connection, item))
-    for item in repeated:
-        total += _compare(connection, item)
-    for deletion in removals:
+    for deletion in run.deletions:
         total += _restore_deletion(connection, user_id, deletion, deleted)
-    # Last, because it locks the user's row (see the module's docstring).
-    indexing.insert(connection, user_id, written)
-    return total + Restored(written=len(written))
+    return total, written
 
 
 def stored_ids(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> set[UUID]:

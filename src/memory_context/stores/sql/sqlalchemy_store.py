@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -463,20 +464,20 @@ class SQLAlchemyStore(ClosedAtExit):
             _check_scope(scope, item)
         ids = [item.id for item in items]
         stored = self.database.read(restore_imported_records.stored_ids, scope.user_id, ids)
-        # As in `put`, texts are analyzed before the transaction, but only those that are not stored yet.
-        batches: dict[UUID, indexing.ChunkBatch | None] = {}
-        for item in items:
-            if item.id in batches:
-                batches[item.id] = None  # which version is written is not known yet
-            elif item.id not in stored:
-                batches[item.id] = indexing.prepared(item)
+        # As in `put`, texts are analyzed before the transaction, but only those that are not stored
+        # yet. Of two versions of a memory, each has chunks of its own.
+        runs = list(restore_imported_records.runs(records))
+        for run in runs:
+            for item in run.memories.values():
+                if item.id not in stored:
+                    run.batches[item.id] = indexing.prepared(item)
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return restore_imported_records.restore(connection, scope.user_id, records, batches)
+                return restore_imported_records.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
-        self._complete_index(scope.user_id, batches)
+        self._complete_index(scope.user_id, *(run.batches for run in runs))
         return restored
 
     def note_call(self, record: CallRecord) -> None:
@@ -670,12 +671,12 @@ class SQLAlchemyStore(ClosedAtExit):
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
 
-    def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
+    def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
 
         If the indexing of a memory fails, the next search does it.
         """
-        for memory_id, batch in stored.items():
+        for memory_id, batch in chain.from_iterable(batches.items() for batches in stored):
             if batch is None:
                 try:
                     self._index(user_id, memory_id)

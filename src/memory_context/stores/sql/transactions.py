@@ -356,8 +356,6 @@ class Database:
             message += f": there is no folder '{file.parent}'"
         if "disk I/O error" in message:
             message += ": the disk may be full, or broken"
-        if "not a database" in message or "image is malformed" in message:
-            message += ": the file is damaged; restore a backup of it, or move it away"
         if "prepared statement" in message:
             message += ": behind a pooler, end the URL with ?prepare_threshold=none"
         is_closed = isinstance(error, DBAPIError) and error.connection_invalidated

@@ -34,6 +34,12 @@ FIELD = re.compile(
     r"(?P<name>[A-Za-z_](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,40}?))\*{0,2}"
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
+# `GET /a status=200 ms=3` is a line of several pairs, as logs have them. `OPTS="-Da=b c=d"`, a comment, and the values in
+# `Limits: cpu=1 memory=2` and psql's `limits | cpu=1 memory=2` are not.
+_SEVERAL_PAIRS = re.compile(
+    r"""^(?![ \t]*[#;])(?:[^=:|\n]|:(?!\s))*[^\s=]=(?:"[^"\n]*"|'[^'\n]*'|(?!["'])\S*)(?=[ \t]).*?[ \t][A-Za-z_][\w.-]*=""",
+    re.MULTILINE,
+)
 # How `git log` begins a commit.
 _COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
 # psql writes this above a wide row, as `name | value`. In other texts, a bar may separate a service from what it said.
@@ -134,10 +140,10 @@ def record_table(text: str) -> TextTable | None:
     The column ``heading`` holds the heading above a record; fields in a heading, as in ``## Order: 1042, Status: open``,
     become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. A title
     above the records, such as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
-    are keys and values.
+    are keys and values. A text whose fields are lines of several pairs has no records.
     """
     table = configuration_table(text)
-    if table or OPEN_VALUE.search(text):
+    if table or OPEN_VALUE.search(text) or _is_log_of_pairs(text):
         return table
     if _ABOVE_WIDE in text:
         text = _FIRST_BAR.sub(r"\1:", text)
@@ -175,6 +181,12 @@ def record_table(text: str) -> TextTable | None:
             yield row
 
     return TextTable(column_names([*first, *names, *last]), rows, "the records")
+
+
+def _is_log_of_pairs(text: str) -> bool:
+    """Return whether most of a text's fields are lines of several pairs, of which the first would be the only name."""
+    several = len(_SEVERAL_PAIRS.findall(text))
+    return several > 0 and 2 * several > sum(1 for line in _read(text) if line.field)
 
 
 def _pairs(text: str, form: _Form) -> Iterator[Row]:
