@@ -30,6 +30,7 @@ from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
+from memory_context.text.html_pages import words_of_page
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
@@ -1205,6 +1206,35 @@ def test_words_of_a_page_stand_beside_each_other() -> None:
     shown = excerpt(page, "", 200, len)
 
     assert shown.text == "Item 7 (/item/7)\n\na < b & c\n\n## Colours\n\nred\nSave\nUndo"
+
+
+def test_a_row_below_a_cell_across_rows_has_no_bars() -> None:
+    """No cell stands under the name of another column; a blank line has the number of the line before it."""
+    page = (
+        "<html><table><tr><th>City<th>Year<th>Sold</tr>\n<tr><td rowspan='2'>Rome<td>2025<td>7</tr>\n"
+        "<tr><td>2026<td>9</tr>\n<tr><td>Oslo<td>2026<td>8</tr></table>\n\n<p>In thousands.</html>"
+    )
+
+    words = words_of_page(page)
+
+    assert words is not None
+    assert words.text.split("\n")[2:] == [
+        "Rome | 2025 | 7",
+        "2026 | 9",
+        "| Oslo | 2026 | 8 |",
+        "",
+        "In thousands.",
+    ]
+    assert words.numbers[:7] == [1, 1, 2, 3, 4, 4, 6]
+
+
+def test_a_wrapped_page_has_no_numbers_of_lines() -> None:
+    """The lines of a page in a JSON string are not those of the stored text."""
+    wrapped = json.dumps({"content": [{"type": "text", "text": PAGE}]})
+
+    shown = excerpt(wrapped, "Street 70", 40, default_counter().count, ranking=ANSWER)
+
+    assert "…\n| Branch 70 | Street 70 (/branch/70) |" in shown.text
 
 
 def test_a_persons_own_page_keeps_its_tags() -> None:

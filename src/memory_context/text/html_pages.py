@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 from memory_context.text.lines import BYTE_ORDER_MARK
@@ -131,7 +130,7 @@ class _Lines:
     def __init__(self) -> None:
         self._lines = list[str]()
         self._places = list[int]()
-        # The line that is being written, in pieces, and where it begins.
+        # The line that is being written, in pieces, and where it begins; a blank line is where the line before it is.
         self._line = list[str]()
         self._place = 0
         self._is_as_written = False
@@ -209,9 +208,7 @@ class _Lines:
         """Return the lines, with their numbers in the page."""
         self._end_row()
         text = "\n".join(self._lines).rstrip()
-        # A line that only marks something, such as a blank one, is where the line before it is.
-        places = accumulate(self._places, max)
-        return PageWords(text, list(map(LineNumbers(page).at, places)))
+        return PageWords(text, list(map(LineNumbers(page).at, self._places)))
 
     def _write(self, words: str, place: int) -> None:
         if not words:
