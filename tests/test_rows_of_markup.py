@@ -37,7 +37,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("<table><row><id>1</id><n>a</n></row><row><id>2</id><n>b</n></row></table>", ("id", "n"), [["1", "a"], ["2", "b"]]),
         ("<r><i text='a'>b</i><i text='c'>d</i></r>", ("@text", "text"), [["a", "b"], ["c", "d"]]),
         (f"<table>{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2<td>3<tr><td>Bonn<td>4</table>", LINES, 1),
-        (f"<html><pre><table>{HEADS}<tr><td>Rome<td>1<tr><td>\nOslo<td>2<tr><td>Bonn<td>3<tr><td>Kiel<td>4</table></pre></html>", LINES, 2),
+        (f"<html><pre><table>{HEADS}<tr><td>Rome<td>1<tr><td>\nOslo<td>2<tr><td>Bonn<td>3<tr><td>Kiel<td>4<tr><td>Nice<td>5</table></pre></html>", LINES, 2),
         ("<table><tr><td>a,b<td>1,2<tr><td>c,d<td>3,4</table>", ("column1", "column2"), [["a,b", "1,2"], ["c,d", "3,4"]]),
         (f"<html><table>{HEADS}<tr><td>Rome<td>1<tr><td>Oslo<td>2</table>" + "<p>Said at length.</p>" * 600 + "</html>", LINES, 1),
         ("<r xmlns:m='x'><i id='1'><id>a</id><t>b</t><m:t>c</m:t></i><i id='2'><id>d</id><t>e</t></i></r>", ("@id", "id", "t", "m:t"), [["1", "a", "b", "c"], ["2", "d", "e", None]]),
