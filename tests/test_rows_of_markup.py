@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from for_each import for_each
+from memory_context.text.html_pages import BEGINS_PAGE
 from memory_context.text.python_literals import REPR_AT_MOST
 from memory_context.text.rows.rows_in_text import table_of
 
@@ -97,6 +98,13 @@ def test_hostile_markup(part: str) -> None:
     for root in ("r", "html"):
         text = f"<{root}>" + part * (400_000 // len(part)) + f"</{root}>"
         assert LINES == table_of(text).columns
+
+
+@pytest.mark.timeout(20)
+@for_each("line", ["\n", " \n", "a \n", "a: b\n", "https://example.org\n", "HTTP/2 200\n"])
+def test_lines_before_no_page_are_read_once(line: str) -> None:
+    """Whether a page follows is found without reading the lines before it again and again."""
+    assert BEGINS_PAGE.match("a\n" + line * 40_000) is None
 
 
 @pytest.mark.timeout(20)

@@ -17,15 +17,17 @@ _FIRST_TAG = re.compile(r"<(?:!doctype html|html|head|body|table|h[1-6])\b", re.
 # How a page begins: at once, perhaps after comments and declarations; or in a line of its own, below up to three lines
 # of which the last says where it is from or of what type it is, or below the head of an HTTP answer. A bare tag of a table
 # or heading may also begin a part of a page, which ends in a tag. Elsewhere, programs, data and mails hold pages, too.
+# Each line begins with its first sign, and white space is not given back, so that thousands of blank lines are read once.
 BEGINS_PAGE = re.compile(
     r"""
-    (?: \s* (?: <!--(?:[^-]++|-(?!->))*+-->\s* | <[?]xml[^>]{0,200}>\s* | <!doctype\s(?!html)[^>]{0,300}>\s* )*+
+    (?: \s*+ (?: <!--(?:[^-]++|-(?!->))*+-->\s*+ | <[?]xml[^>]{0,200}>\s*+ | <!doctype\s(?!html)[^>]{0,300}>\s*+ )*+
         <(?:!doctype\ html|html|head|body)\b
-      | \s* (?P<part> <(?:h[1-6]>|table\b[^<>]{0,500}>(?=\s*<(?:tr|thead|tbody|caption|colgroup)\b)) )
-      | (?: (?:[^\n<]{0,1000}\n\s*){0,2} [^\n<]{0,1000}(?:://|text/html)[^\n<]{0,1000}\n\s*
-          | HTTP/[\d.]+\ \d[^\n]*\n(?:[\w-]+:[^\n]*\n)*+\s*
+      | \s*+ (?P<part> <(?:h[1-6]>|table\b[^<>]{0,500}>(?=\s*<(?:tr|thead|tbody|caption|colgroup)\b)) )
+      | (?: \s*+ (?:[^\s<][^\n<]{0,1000}\n\s*+){0,2}
+            (?=[^\n<]{0,1000}(?:://|text/html)) [^\s<][^\n<]{0,2000}\n\s*+
+          | HTTP/[\d.]+\ \d[^\n]*\n(?:[\w-]+:[^\n]*\n)*+\s*+
         )
-        (?: <!--(?:[^-]++|-(?!->))*+-->\s* )*+
+        (?: <!--(?:[^-]++|-(?!->))*+-->\s*+ )*+
         <(?:!doctype\ html|html)\b
     )
     """,
