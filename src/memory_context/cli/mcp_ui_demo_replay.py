@@ -13,12 +13,14 @@ from memory_context.cli.open_store_and_user import (
     login,
     opened_store,
 )
+from memory_context.exceptions import MemoryNotFoundError
 
 _PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
 _RECORDINGS = (
     "Recordings as JSON or JSON Lines, also gzipped: OpenAI and Anthropic chats, states of AutoGen, Agent Framework and "
     "LangGraph, LangChain dumps, OpenTelemetry spans, LangSmith runs, Claude Code sessions."
 )
+
 _POLICY = "Replay this policy instead of the default ones: memory:threshold=800; repeatable. --explain lists them."
 
 _PRICE = "What tokens cost: a model's name, or dollars per million input and cached input tokens, such as 2.50/0.25."
@@ -50,9 +52,13 @@ def ui(
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
-        # A mistyped name is an error. An empty database is none: something may be stored later.
-        if user and Catalog(memories).users():
-            chosen_user(memories, user)
+        if user:
+            try:
+                chosen_user(memories, user)
+            except MemoryNotFoundError:
+                # An empty database is no error: something may be stored later. All users are only counted here.
+                if Catalog(memories).users():
+                    raise
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 
 
