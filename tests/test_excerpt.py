@@ -748,6 +748,22 @@ def test_headings_above_indented_text_are_shown() -> None:
         assert heading in shown
 
 
+@pytest.mark.parametrize("opens", ["def {}(key):", "func {}(key int) {{"])
+def test_source_code_is_shown_by_what_it_defines(opens: str) -> None:
+    """Most of its functions are shown, wherever they are: an outline to read on by."""
+    names = [
+        f"{verb}_{noun}"
+        for noun in ("order", "parcel", "refund")
+        for verb in ("load", "price", "ship", "void")
+    ]
+    body = "\n".join(f"    rate_{n} = book.rate_of(key, year_{n}, zone_{n})" for n in range(9))
+    functions = [f"{opens.format(name)}\n{body}\n\n" for name in names]
+    text = "package shop\n\n" + "".join(functions)
+    shown = excerpt(text, "", 400, default_counter().count, ranking=PREVIEW).text
+    defined = [name for name in names if opens.format(name) in shown]
+    assert len(defined) > len(names) / 2
+
+
 def test_a_last_line_with_a_number_is_shown() -> None:
     """It often says how long something took, or how much it was; below a text that is no list, too."""
     nodes = ["Scan", "Sort", "Merge", "Hash", "Limit", "Join", "Group", "Append"]

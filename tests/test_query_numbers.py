@@ -226,6 +226,12 @@ def test_preview() -> None:
     assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
 
 
+def test_preview_of_a_text_without_rows() -> None:
+    """Its lines are no table worth a line, which would say no more than that it has lines."""
+    memory = _memory("shop/book.py:42: rate = 1\nshop/book.py:57: rate = 2\nA note.\n")
+    assert "" == table_line(memory.get("t").text, memory.counter, 1000)
+
+
 def test_too_many_queries_in_each_other() -> None:
     """A chain of a hundred WITH clauses and more is answered or refused, with an error of ours."""
     with MemoryManager("sqlite://", user_id="ann") as memory:

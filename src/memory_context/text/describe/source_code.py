@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from memory_context.text.describe.description import (
     Description,
@@ -11,7 +12,14 @@ from memory_context.text.describe.description import (
     shortened,
     unique_names,
 )
-from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, LONGEST_LINE, Sample
+from memory_context.text.describe.sample_for_describers import (
+    COUNTED_AT_MOST,
+    HEAD,
+    LONGEST_LINE,
+    Sample,
+    sample_of,
+)
+from memory_context.text.ranges import Span
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
@@ -87,13 +95,28 @@ def describe_source(sample: Sample) -> Description | None:
     language = _language_in(sample)
     if not language:
         return None
-    text = sample.text[:COUNTED_AT_MOST]
-    definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
-    names = unique_names(match[match.lastindex] for match in definitions if match.lastindex)
+    text = sample.text
+    defined = _names_defined(text, language, (0, COUNTED_AT_MOST))
+    names = unique_names(text[start:stop] for start, stop in defined)
     facts = f"{language} source"
     if sample.path:
         facts += f" {shortened(sample.path)}"
     return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+
+
+def names_defined(text: str, regions: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans of the names that these *regions* of source code define: functions, classes; none for other texts."""
+    language = _language_in(sample_of(text[:HEAD], path=""))
+    if language:
+        for region in regions:
+            yield from _names_defined(text, language, region)
+
+
+def _names_defined(text: str, language: str, region: Span) -> Iterator[Span]:
+    begins_line = re.compile(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", re.MULTILINE)
+    for match in begins_line.finditer(text, *region):
+        if match.lastindex:
+            yield match.span(match.lastindex)
 
 
 def _language_in(sample: Sample) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
@@ -27,6 +28,8 @@ SMALL = 1e-9
 # report an error are worth; the next lines from both ends are worth a half, a third, and so on. Wherever they are, they
 # keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
+# The worth of a line of source code that defines a name, wherever it is: an outline says where to read on.
+WORTH_OF_DEFINITION = 8.0
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
 # The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
@@ -139,14 +142,20 @@ def score(
             ("rare", ranking.rare, 1.0, rare),
             ("end", OUTERMOST, ranking.end, ends),
         )
-        for kind, most, least, indexes in telling:
+
+        def tell(kind: str, index: int, worth_of_kind: float, least_kept: float) -> None:
+            """Give a segment an invented name, so that it is worth something even if it holds no other name."""
+            name = f"{kind} {index:09}"  # names have no spaces, so no text holds it
+            names[index].append(name)
+            worth[name] = worth_of_kind
+            near[index] = max(near[index], least_kept)
+
+        for kind, most, least_kept, indexes in telling:
             for rank, index in enumerate(indexes):
-                # The line is given an invented name, which no text holds (names have no spaces), so that it is worth
-                # something even if it holds no other name.
-                name = f"{kind} {index:09}"
-                names[index].append(name)
-                worth[name] = most / (1 + rank // 2)
-                near[index] = max(near[index], least)
+                tell(kind, index, most / (1 + rank // 2), least_kept)
+        defined = (start for start, _ in names_defined(found.text, found.regions))
+        for index in _segments_at(found, starts, defined):
+            tell("definition", index, WORTH_OF_DEFINITION, 1.0)
     # What is before the first segment has the index -1, which no segment has.
     words_in = defaultdict[int, set[str]](set)
     for word in words:
