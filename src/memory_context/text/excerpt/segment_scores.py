@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -28,8 +28,10 @@ SMALL = 1e-9
 # report an error are worth; the next lines from both ends are worth a half, a third, and so on. Wherever they are, they
 # keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
-# The worth of a line of source code that defines a name, wherever it is: an outline says where to read on.
-WORTH_OF_DEFINITION = 8.0
+# The worth of the line that begins a definition in source code, such as a function, if no other one holds more of the
+# question; and the share of their worth that segments in this definition keep. Others have as much less as they hold less.
+WORTH_OF_DEFINITION = 4.0
+NEAR_IN_DEFINITION = 0.6
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
 # The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
@@ -125,9 +127,18 @@ def score(
     starts = [segment.start for segment in found.segments]
     found = replace(found, text=found.unescaped())
     held_by = _segments_with(found, starts, wanted)
+    hits = _hits(words, held_by, len(starts))
     near = _kept_by_position(found, ranking)
     names: list[list[str]] = [[] for _ in starts]
     worth = dict[str, float]()
+
+    def tell(kind: str, index: int, worth_of_kind: float, least_kept: float) -> None:
+        """Give a segment an invented name, so that it is worth something even if it holds no other name."""
+        name = f"{kind} {index:09}"  # names have no spaces, so no text holds it
+        names[index].append(name)
+        worth[name] = worth_of_kind
+        near[index] = max(near[index], least_kept)
+
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
@@ -142,26 +153,13 @@ def score(
             ("rare", ranking.rare, 1.0, rare),
             ("end", OUTERMOST, ranking.end, ends),
         )
-
-        def tell(kind: str, index: int, worth_of_kind: float, least_kept: float) -> None:
-            """Give a segment an invented name, so that it is worth something even if it holds no other name."""
-            name = f"{kind} {index:09}"  # names have no spaces, so no text holds it
-            names[index].append(name)
-            worth[name] = worth_of_kind
-            near[index] = max(near[index], least_kept)
-
         for kind, most, least_kept, indexes in telling:
             for rank, index in enumerate(indexes):
                 tell(kind, index, most / (1 + rank // 2), least_kept)
-        defined = (start for start, _ in names_defined(found.text, found.regions))
-        for index in _segments_at(found, starts, defined):
-            tell("definition", index, WORTH_OF_DEFINITION, 1.0)
-    # What is before the first segment has the index -1, which no segment has.
-    words_in = defaultdict[int, set[str]](set)
-    for word in words:
-        for index in held_by[word]:
-            words_in[index].add(word)
-    hits = [frozenset(words_in[index]) for index in range(len(starts))]
+        for block, share in _definitions(found, starts, hits):
+            tell("definition", block[0], WORTH_OF_DEFINITION * share, share)
+            for index in block:
+                near[index] = max(near[index], NEAR_IN_DEFINITION * share)
     return SegmentScores(names, worth, hits, _relevances(hits), near)
 
 
@@ -174,6 +172,18 @@ def _segments_with(
         for word, places in occurrences(found.text[start:end], wanted):
             held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
     return held_by
+
+
+def _hits(
+    words: Iterable[str], held_by: Mapping[str, AbstractSet[int]], count: int
+) -> list[frozenset[str]]:
+    """Return the *words* in each of *count* segments."""
+    # What is before the first segment has the index -1, which no segment has.
+    words_in = defaultdict[int, set[str]](set)
+    for word in words:
+        for index in held_by[word]:
+            words_in[index].add(word)
+    return [frozenset(words_in[index]) for index in range(count)]
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
@@ -210,6 +220,21 @@ def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[in
         if index >= 0 and place < found.segments[index].end:
             indexes[index] = None
     return list(indexes)
+
+
+def _definitions(
+    found: Segmentation, starts: Sequence[int], hits: Sequence[frozenset[str]]
+) -> Iterator[tuple[range, float]]:
+    """Yield the segments of each definition in source code, and how much of the question it holds beside the best one."""
+    defined = (start for start, _ in names_defined(found.text, found.regions))
+    firsts = _segments_at(found, starts, defined)
+    blocks = list(map(range, firsts, [*firsts[1:], len(starts)]))
+    relevances = _relevances(
+        [frozenset[str]().union(*hits[one.start : one.stop]) for one in blocks]
+    )
+    most = max(relevances, default=0.0) or 1.0
+    for block, relevance in zip(blocks, relevances, strict=True):
+        yield block, relevance / most
 
 
 def _collect_names(
