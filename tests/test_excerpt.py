@@ -507,6 +507,9 @@ def test_a_preview_shows_names_of_several_forms() -> None:
     assert "transform/README.md" in shown
 
 
+NOUNS = ["order", "parcel", "crate", "box", "bag", "tube", "sack", "refund", "voucher", "rebate"]
+
+
 def test_an_error_is_shown_wherever_it_stands() -> None:
     """One line of five thousand that tells of an error is in the preview."""
     lines = [
@@ -517,6 +520,20 @@ def test_an_error_is_shown_wherever_it_stands() -> None:
     shown = excerpt("\n".join(lines), "run the jobs", 300, default_counter().count, ranking=PREVIEW)
     assert lines[1200] in shown.text.split("\n")
     assert lines[0] in shown.text.split("\n")
+
+
+def test_the_cause_of_many_failures_is_shown() -> None:
+    """What is reported again and again in the same words stands in none of the first and last lines with an error."""
+    names = [f"test_{verb}_{noun}" for verb in ("load", "price", "ship") for noun in NOUNS]
+    failures = [
+        f"______ ERROR at setup of {name} ______\n\n    mp = patch.MonkeyPatch()\n>   mp.set({name!r}, mp.notset)\n"
+        f"E   AttributeError: a patch of the environment has no member for what is not set\n\nconftest.py:20: AttributeError"
+        for name in names
+    ]
+    summary = [f"ERROR tests/test_{name[-1]}.py::{name} - Attribute..." for name in names]
+    text = "\n".join(["==== ERRORS ====", *failures, *summary, f"{len(names)} errors in 5.16s"])
+    shown = excerpt(text, "", 150, default_counter().count, ranking=PREVIEW).text
+    assert "has no member for what is not set" in shown
 
 
 def test_a_line_unlike_the_others_of_a_list_is_shown() -> None:

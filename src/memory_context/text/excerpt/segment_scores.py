@@ -17,7 +17,7 @@ from itertools import chain
 
 from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
-from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
+from memory_context.text.excerpt.rare_lines import LISTED, from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
 
@@ -149,7 +149,7 @@ def score(
         ]
         ends = _telling_ends(found)
         telling = (
-            ("fault", WORTH_OF_FAULT, ranking.end, from_both_ends(faults)),
+            ("fault", WORTH_OF_FAULT, ranking.end, _often_first(found, faults)),
             ("rare", ranking.rare, 1.0, rare),
             ("end", OUTERMOST, ranking.end, ends),
         )
@@ -184,6 +184,21 @@ def _hits(
         for index in held_by[word]:
             words_in[index].add(word)
     return [frozenset(words_in[index]) for index in range(count)]
+
+
+def _often_first(found: Segmentation, faults: Sequence[int]) -> list[int]:
+    """Return *faults* with what is reported most often in the same words first, as the one cause of many failures is."""
+    indexes = list(from_both_ends(faults))
+    first = dict[str, int]()
+    counts = Counter[str]()
+    for index in faults:
+        fault = found.shown(index).strip()
+        first.setdefault(fault, index)
+        counts[fault] += 1
+    for fault, count in counts.most_common(1):
+        if count >= LISTED:
+            indexes.insert(0, first[fault])
+    return list(dict.fromkeys(indexes))
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
