@@ -53,7 +53,12 @@ from memory_context.stores.sql import (
 from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
-from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
+from memory_context.stores.sql.index import (
+    hits_to_memories,
+    indexing,
+    keyword_index,
+    vector_index,
+)
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
@@ -316,6 +321,12 @@ class SQLAlchemyStore(ClosedAtExit):
         if found is None:
             self._catch_up(scope.user_id)
             found = self.database.read(hits_to_memories.best, request)
+        # With another embedder, or vectors of another length, there are none before the next `put`.
+        if not found and request.vector and not by:
+            table, _ = request.vector
+            lacking = self.database.read(vector_index.incomplete, table, scope.user_id)
+            if lacking:
+                events.VECTORS_BEHIND.log(memories=len(lacking))
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -670,6 +681,9 @@ class SQLAlchemyStore(ClosedAtExit):
             remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
+        # The texts of a folder have been pending since it was opened, and have no vectors either.
+        if self._embedding:
+            self._embedding.wake(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
