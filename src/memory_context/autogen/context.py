@@ -74,6 +74,7 @@ from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.displayed import Displayed
 from memory_context.model.scope import check_no_url
 from memory_context.model.transcript import Transcript
@@ -323,6 +324,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             raise InvalidArgumentError("this context is in a run already")
         if ends_task is None:
             ends_task = self.notes_policy.ends_task
+        check_arguments(ends_task=ends_task)
         if project is None:
             project = self.notes_policy.project
         notes = ScopedMemory(
@@ -435,6 +437,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False
     ) -> str:
         """Return a tool's output as this context would show it: unchanged, or as reference and preview. Never raises."""
+        check_arguments(text=text, tool=tool)
         output = Message("output", "tool", tool, {0: text}, is_error=is_error)
         before = self._history.messages
         folded = await off_loop(self._conversation.fold_output, output, arguments, before)

@@ -12,6 +12,7 @@ from typing import Any, Final, SupportsFloat, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_numbers import is_from, is_whole, shown
 from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.origin import ORIGINS
 from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
 from memory_context.model.selection import Selection
@@ -29,15 +30,21 @@ def _listed(wanted: str) -> Check:
     return _of_type(wanted, Iterable, but=(str, *_BYTES))
 
 
-def _having(method: str, wanted: str) -> Check:
-    """Return the check for an object with a *method*; a class is refused, because its method needs an instance."""
-    return lambda value: hasattr(value, method) and not isinstance(value, type), wanted
+def _list_of(is_one: Callable[[Any], bool], wanted: str) -> Check:
+    """Return the check for a collection of values that each pass *is_one*; a text or bytes are none."""
+    is_collection, _ = _of_type(wanted, Collection, but=(str, *_BYTES))
+    return lambda value: is_collection(value) and all(map(is_one, value)), wanted
 
 
-def _having_or_none(method: str, wanted: str) -> Check:
-    """Return the check for None, or an object with a *method*."""
-    has_method, _ = _having(method, wanted)
-    return lambda value: value is None or has_method(value), wanted
+def _has(attribute: str) -> Callable[[Any], bool]:
+    """Return the check for an object with an *attribute*; a class is refused, because its methods need an instance."""
+    return lambda value: hasattr(value, attribute) and not isinstance(value, type)
+
+
+def _having_or_none(attribute: str, wanted: str) -> Check:
+    """Return the check for None, or an object with an *attribute*."""
+    has_it = _has(attribute)
+    return lambda value: value is None or has_it(value), wanted
 
 
 def _is_share(value: object) -> bool:
@@ -46,6 +53,13 @@ def _is_share(value: object) -> bool:
         return isinstance(value, SupportsFloat) and 0 <= float(value) <= 1
     except (TypeError, ValueError, OverflowError):  # an array, a signaling NaN, a huge fraction
         return False
+
+
+def _is_timeout_or_none(value: object) -> bool:
+    """Return whether a value is None, or a number of seconds above 0 that a `timedelta` can hold."""
+    if isinstance(value, int | float):
+        return 0 < value < timedelta.max.total_seconds()
+    return value is None
 
 
 def _is_moment(value: object) -> bool:
@@ -60,6 +74,7 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
             return False
 
 
+_MODES: Final = ("keyword", "semantic", "hybrid", "substring")
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _of_type("a text", str)
 _FLAG = _of_type("True or False", bool)
@@ -71,6 +86,7 @@ _TOKENS: Check = (
 )
 # A text is one name; bytes would be an iterable of numbers.
 _NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
+_TOOLS = _list_of(_TEXT[0], "a list of names of tools")
 _PATH = _of_type("a path", str, PathLike)
 _FUNCTION_OR_NONE: Check = (lambda value: value is None or callable(value), "a function, or None")
 _CHECKS: Final[Mapping[str, Check]] = {
@@ -91,6 +107,12 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "type": _TEXT,
     "code": _TEXT,
     "lesson": _TEXT,
+    "role": _TEXT,
+    "task": _TEXT,
+    "reason": _TEXT,
+    "agent_instance_id": _TEXT,
+    "mode": (_MODES.__contains__, f"one of {', '.join(_MODES)}"),
+    "origin": (ORIGINS.__contains__, f"one of {', '.join(ORIGINS)}"),
     "source": _TEXT_OR_NONE,
     "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
@@ -98,9 +120,12 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
+    "tools": _TOOLS,
+    "secrets_for": _TOOLS,
     "filters": _of_type(
         "a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType
     ),
+    "filter": _of_type("a dict of fields and values", Mapping, NoneType),
     "tier_ids": _of_type("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
     "selection": _of_type("a Selection, such as Selection(lines='1-9')", Selection),
@@ -110,6 +135,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "patterns": _of_type("a mapping of names to patterns", Mapping, NoneType),
     "directories": _of_type("a mapping from tools to directories", Mapping),
     "source_thresholds": _THRESHOLDS,
+    "tool": _TEXT,
     "tool_thresholds": _THRESHOLDS,
     "redact": _of_type("a list of callables from text to text", Collection, but=(str,)),
     "policies": _of_type('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
@@ -122,14 +148,23 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "directory_mode": (is_whole, "a mode of folders, such as 0o700"),
     "progress": _FUNCTION_OR_NONE,
     "on_hit": _FUNCTION_OR_NONE,
+    "check": _FUNCTION_OR_NONE,
+    "confirm": _FUNCTION_OR_NONE,
+    "validate": _FUNCTION_OR_NONE,
+    "ask": (callable, "a function of a system message and a question that returns the answer"),
     "clock": (callable, "a function that returns the time"),
     "key_source": _having_or_none(
         "randrange", "a source of random numbers, such as random.Random(1)"
     ),
     "without": _listed("a list of kinds, such as ['jwt']"),
-    "rules": _listed('a list of rules, such as [RetentionRule.parse("note=30d")]'),
-    "turns": _listed("a list of turns"),
-    "context": _having("shown_messages", "a MemoryContext"),
+    "merger": _having_or_none("merge", "an object with a method merge(notes, max_tokens)"),
+    "rules": _list_of(_has("expiry"), 'a list of rules, such as [RetentionRule.parse("note=30d")]'),
+    "turns": _list_of(_has("text"), "a list of turns, such as [ChatTurn('human', 'Hello')]"),
+    "context": (_has("shown_messages"), "a MemoryContext"),
+    "redaction": _having_or_none("redactor", "a Redaction, or None"),
+    "service": (_has("view"), "an AgentMemoryService"),
+    "package": (_has("used"), "a ContextPackage"),
+    "room": _having_or_none("max_chars", "a Room(max_chars=…, max_items=…), or None"),
     "verbs": _of_type("a mapping from verbs to memories", Mapping, NoneType),
     "ttl": _of_type("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
     "index": _of_type("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
@@ -139,8 +174,15 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "calls_kept": _of_type("a timedelta, or None to keep none", timedelta, NoneType),
     "password_variable": _of_type("the name of an environment variable", str),
     "auto_include": _FLAG,
+    "dry_run": _FLAG,
+    "ends_task": _FLAG,
+    "soft": _FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
+    "idle_timeout": (
+        _is_timeout_or_none,
+        "above 0 seconds and below 2.7 million years, or None",
+    ),
     "importance": (_is_share, "a number from 0 to 1"),
     "evict": (_is_share, "a number from 0 to 1"),
     "max_tokens": _TOKENS,

@@ -68,10 +68,10 @@ class PassingPolicy:
     def __post_init__(self) -> None:
         """Check every setting."""
         if self.tools is not None:
-            _check_names("tools", self.tools)
-        _check_names("secrets_for", self.secrets_for)
-        check_arguments(directories=self.directories)
+            check_arguments(tools=self.tools)
+        check_arguments(secrets_for=self.secrets_for, directories=self.directories)
         for tool, directory in self.directories.items():
+            check_arguments(directory=directory)
             if not Path(directory).is_dir():
                 raise InvalidArgumentError(
                     f"directories= names {directory} for {tool}, which is not a directory"
@@ -120,13 +120,6 @@ class PassingPolicy:
         if isinstance(self.max_argument_bytes, Mapping):
             return self.max_argument_bytes.get(tool, DEFAULT_ARGUMENT_BYTES)
         return self.max_argument_bytes
-
-
-def _check_names(setting: str, names: object) -> None:
-    are_listed = isinstance(names, Collection) and not isinstance(names, str)
-    listed = cast("Collection[object]", names)
-    if not are_listed or not all(isinstance(name, str) for name in listed):
-        raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 
 def with_passed_texts(

@@ -34,7 +34,7 @@ from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.restore_imported_records import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
-from memory_context.text.index.embedders import AnyEmbedder
+from memory_context.text.index.embedders import AnyEmbedder, as_embedding_model
 
 if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
@@ -122,6 +122,7 @@ class FileStore(ClosedAtExit):
         self.codec = codec or Codec()
         if embedder is not None:
             check_embedder(self.codec)
+            as_embedding_model(embedder, embedding_model)
         self.quota = quota
         self.redactor = redactor
         self.directory = Path(directory).expanduser().absolute()

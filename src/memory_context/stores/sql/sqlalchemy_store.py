@@ -212,7 +212,7 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
-        check_arguments(replaces=replaces)
+        check_arguments(room=room, replaces=replaces)
         # The text is analyzed before the transaction begins, so that other writers wait less.
         batch = indexing.prepared(item)
         options = _put.PutOptions(
@@ -295,7 +295,7 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
-        check_arguments(scope=scope, query=query)
+        check_arguments(scope=scope, query=query, mode=mode)
         check_whole("limit", limit, 1)
         if not query.strip():
             return self.query(scope, filters, limit=limit)
@@ -412,7 +412,7 @@ class SQLAlchemyStore(ClosedAtExit):
         seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
-        check_arguments(key=key, seen=seen)
+        check_arguments(key=key, reason=reason, soft=soft, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
         if seen:
             where.append(memories.c.updated_at == seen)
@@ -555,6 +555,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
+        check_arguments(reason=reason)
         where = within(scope)
         return len(self.delete_rows(scope.user_id, where, reason))
 
@@ -682,8 +683,7 @@ class SQLAlchemyStore(ClosedAtExit):
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
         # The texts of a folder have been pending since it was opened, and have no vectors either.
-        if self._embedding:
-            self._embedding.wake(user_id)
+        self._complete_index(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
