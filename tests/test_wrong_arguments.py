@@ -172,7 +172,10 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         "redactor must be a redactor, such as",
     ),
     (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id must not be a database's URL"),
-    (lambda _: register("ls", wrong("a listing")), "takes a function from a text to a line"),
+    (
+        lambda _: register("ls", wrong("a listing")),
+        "function must be a function from a text to a line, not str",
+    ),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
     (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
     (lambda m: ScopedMemory(m).get(tags=wrong(False)), "tags must be a text, or a list of texts"),
@@ -202,7 +205,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: FileStore("d", file_mode=wrong("0600")),
         "file_mode must be a mode of files, such as",
     ),
-    (lambda m: export_memories(m, "x", user_id="a"), "a store is needed here, such as SQLAlchemy"),
+    (lambda m: export_memories(m, "x", user_id="a"), "store must be a store, such as SQLAlchemy"),
     (
         lambda _: SQLAlchemyStore("sqlite://", password_variable=wrong(None)),
         "the name of an environ",
@@ -316,7 +319,6 @@ def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any
         (assembler.build, {"task": "wait", "budget_tokens": 100}),
         (turns.add_turn, {"session_id": "s", "role": "human", "text": "Wait."}),
         (turns.add_turns, {"session_id": "s", "turns": []}),
-        (memory.remember, {"content": "a text"}),
         (memory.forget, {"key": "gone"}),
         (memory.origin_of, {"keys": ["k"], "origin": "model"}),
         (MemoryStoreAdapter, {"manager": memory}),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
@@ -307,7 +308,7 @@ def _checked(allocation: Allocation) -> dict[str, float]:
         InvalidArgumentError: A part is not from 0 to 100, or none is above 0.
     """
     check_arguments(allocation=allocation)
-    parts = dict(allocation)
+    parts: dict[str, Any] = dict(allocation)
     # NaN is in no range.
     are_valid = all(
         isinstance(part, int | float) and 0 <= part <= LARGEST_PART for part in parts.values()

@@ -342,7 +342,6 @@ class MemoryManager(ClosedAtExit):
             importance=importance,
             room=room,
             check=check,
-            redaction=redaction,
             origin=origin,
         )
         body, media_type = to_content(content)

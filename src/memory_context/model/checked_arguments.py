@@ -41,10 +41,9 @@ def _has(attribute: str) -> Callable[[Any], bool]:
     return lambda value: hasattr(value, attribute) and not isinstance(value, type)
 
 
-def _having_or_none(attribute: str, wanted: str) -> Check:
-    """Return the check for None, or an object with an *attribute*."""
-    has_it = _has(attribute)
-    return lambda value: value is None or has_it(value), wanted
+def _or_none(is_right: Callable[[Any], bool], wanted: str) -> Check:
+    """Return the check for None, or a value that passes *is_right*."""
+    return lambda value: value is None or is_right(value), wanted
 
 
 def _is_share(value: object) -> bool:
@@ -55,11 +54,9 @@ def _is_share(value: object) -> bool:
         return False
 
 
-def _is_timeout_or_none(value: object) -> bool:
-    """Return whether a value is None, or a number of seconds above 0 that a `timedelta` can hold."""
-    if isinstance(value, int | float):
-        return 0 < value < timedelta.max.total_seconds()
-    return value is None
+def _is_timeout(value: object) -> bool:
+    """Return whether a value is a number of seconds above 0 that a `timedelta` can hold."""
+    return isinstance(value, int | float) and 0 < value < timedelta.max.total_seconds()
 
 
 def _is_moment(value: object) -> bool:
@@ -80,16 +77,19 @@ _TEXT = _of_type("a text", str)
 _FLAG = _of_type("True or False", bool)
 _TEXT_OR_NONE = _of_type("a text", str, NoneType)
 _THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
-_TOKENS: Check = (
-    lambda value: value is None or is_whole(value),
-    "a whole number of tokens, or None",
-)
+_TOKENS = _or_none(is_whole, "a whole number of tokens, or None")
 # A text is one name; bytes would be an iterable of numbers.
 _NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
 _TOOLS = _list_of(_TEXT[0], "a list of names of tools")
 _PATH = _of_type("a path", str, PathLike)
-_FUNCTION_OR_NONE: Check = (lambda value: value is None or callable(value), "a function, or None")
+_FUNCTION_OR_NONE = _or_none(callable, "a function, or None")
+_NOT_NEGATIVE = partial(is_from, least=0)
+_TEXTS = (
+    "key", "query", "sql", "text", "name", "type", "code", "lesson", "role", "task", "reason", "order_by",
+    "agent_instance_id",
+)  # fmt: skip
 _CHECKS: Final[Mapping[str, Check]] = {
+    **dict.fromkeys(_TEXTS, _TEXT),
     "scope": _of_type("a Scope", Scope),
     "item": _of_type("a MemoryItem", MemoryItem),
     "record": _of_type("a MemoryItem or a Deletion", MemoryItem, Deletion),
@@ -98,23 +98,10 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "replaces": _of_type("a MemoryItem, or None", MemoryItem, NoneType),
     "ends": _listed("a list of pairs of a MemoryItem and a datetime"),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
-    "key": _TEXT,
     "keys": _listed("a list of keys"),
-    "query": _TEXT,
-    "sql": _TEXT,
-    "text": _TEXT,
-    "name": _TEXT,
-    "type": _TEXT,
-    "code": _TEXT,
-    "lesson": _TEXT,
-    "role": _TEXT,
-    "task": _TEXT,
-    "reason": _TEXT,
-    "agent_instance_id": _TEXT,
     "mode": (_MODES.__contains__, f"one of {', '.join(_MODES)}"),
     "origin": (ORIGINS.__contains__, f"one of {', '.join(ORIGINS)}"),
     "source": _TEXT_OR_NONE,
-    "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
     "category": _TEXT_OR_NONE,
     "types": _NAMES,
@@ -127,7 +114,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     ),
     "filter": _of_type("a dict of fields and values", Mapping, NoneType),
     "tier_ids": _of_type("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
-    "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
+    "seen": _or_none(_is_moment, "a datetime with a time zone"),
     "selection": _of_type("a Selection, such as Selection(lines='1-9')", Selection),
     "allocation": _of_type(
         "a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping
@@ -135,7 +122,6 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "patterns": _of_type("a mapping of names to patterns", Mapping, NoneType),
     "directories": _of_type("a mapping from tools to directories", Mapping),
     "source_thresholds": _THRESHOLDS,
-    "tool": _TEXT,
     "tool_thresholds": _THRESHOLDS,
     "redact": _of_type("a list of callables from text to text", Collection, but=(str,)),
     "policies": _of_type('a list of policies, such as [TierPolicy("team")]', Iterable, but=(str,)),
@@ -153,23 +139,24 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "validate": _FUNCTION_OR_NONE,
     "ask": (callable, "a function of a system message and a question that returns the answer"),
     "clock": (callable, "a function that returns the time"),
-    "key_source": _having_or_none(
-        "randrange", "a source of random numbers, such as random.Random(1)"
+    "key_source": _or_none(
+        _has("randrange"), "a source of random numbers, such as random.Random(1)"
     ),
     "without": _listed("a list of kinds, such as ['jwt']"),
-    "merger": _having_or_none("merge", "an object with a method merge(notes, max_tokens)"),
+    "merger": _or_none(_has("merge"), "an object with a method merge(notes, max_tokens)"),
     "rules": _list_of(_has("expiry"), 'a list of rules, such as [RetentionRule.parse("note=30d")]'),
     "turns": _list_of(_has("text"), "a list of turns, such as [ChatTurn('human', 'Hello')]"),
     "context": (_has("shown_messages"), "a MemoryContext"),
-    "redaction": _having_or_none("redactor", "a Redaction, or None"),
+    "store": (_has("list_all"), "a store, such as SQLAlchemyStore(URL)"),
+    "function": (callable, "a function from a text to a line"),
     "service": (_has("view"), "an AgentMemoryService"),
     "package": (_has("used"), "a ContextPackage"),
-    "room": _having_or_none("max_chars", "a Room(max_chars=…, max_items=…), or None"),
+    "room": _or_none(_has("max_chars"), "a Room(max_chars=…, max_items=…), or None"),
     "verbs": _of_type("a mapping from verbs to memories", Mapping, NoneType),
     "ttl": _of_type("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
     "index": _of_type("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
-    "codec": _having_or_none("seal", "a codec, such as Compressed()"),
-    "redactor": _having_or_none("cleared", "a redactor, such as Redactor()"),
+    "codec": _or_none(_has("seal"), "a codec, such as Compressed()"),
+    "redactor": _or_none(_has("cleared"), "a redactor, such as Redactor()"),
     "quota": _of_type("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),
     "calls_kept": _of_type("a timedelta, or None to keep none", timedelta, NoneType),
     "password_variable": _of_type("the name of an environment variable", str),
@@ -179,19 +166,16 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "soft": _FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
-    "idle_timeout": (
-        _is_timeout_or_none,
+    "idle_timeout": _or_none(
+        _is_timeout,
         "above 0 seconds and below 2.7 million years, or None",
     ),
     "importance": (_is_share, "a number from 0 to 1"),
     "evict": (_is_share, "a number from 0 to 1"),
     "max_tokens": _TOKENS,
     "page_tokens": _TOKENS,
-    "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
-    "limit": (
-        lambda value: value is None or is_from(value, 0),
-        "a whole number, 0 or more, or None for all",
-    ),
+    "offset": (_NOT_NEGATIVE, "a whole number, 0 or more"),
+    "limit": _or_none(_NOT_NEGATIVE, "a whole number, 0 or more, or None for all"),
 }
 
 
