@@ -236,15 +236,17 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda m: m.forget("k", soft=wrong("no")), "soft must be True or False, not str"),
     (lambda m: m.forget("k", reason=wrong(5)), "reason must be a text, not 5"),
     (lambda m: ScopedMemory(m, task_id=wrong([5])), "task_id must be a text, a UUID or an int"),
-    (lambda m: ScopedMemory(m).update("k", origin=wrong("me")), "origin must be one of person,"),
+    (
+        lambda m: ScopedMemory(m).update("k", origin=wrong("me")),
+        "origin must be one of person, program, model, tool, import, not 'me'",
+    ),
     (lambda _: TierPolicy("team", confirm=wrong(True)), "confirm must be a function, or None"),
     (lambda m: delete_expired(m.memory_store, wrong([5])), "rules must be a list of rules"),
     (lambda _: PassingPolicy(directories=wrong({"ls": 5})), "directory must be a path, not 5"),
     (lambda _: FileStore("d", embedder=wrong(5), embedding_model="m"), "an embedder has embed_do"),
-    (lambda m: m.memory_store.search(m.scope, "x", mode=wrong("words")), "mode must be one of"),
     (
-        lambda m: MemoryStoreAdapter(m).search(("n",), filter=wrong(5)),
-        "filter must be a dict of fields and values, not 5",
+        lambda m: m.memory_store.search(m.scope, "x", mode=wrong("words")),
+        "hybrid, substring, not 'words'",
     ),
 ]
 

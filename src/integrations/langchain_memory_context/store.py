@@ -542,7 +542,6 @@ def _check(op: Op) -> None:
         case PutOp():
             _check_labels(op.namespace)
             if op.value is not None:
-                check_arguments(data=op.value)
                 _check_length(op.namespace)
                 _check_item_key(op.key)
             # LangGraph reserves the first label `langgraph`: its `put` refuses it, while it writes itself by `batch`.
@@ -553,7 +552,6 @@ def _check(op: Op) -> None:
         case SearchOp():
             _check_labels(op.namespace_prefix)
             _check_length(op.namespace_prefix)
-            check_arguments(query=op.query or "", filter=op.filter)
             for name in op.filter or ():
                 if not _FIELD.fullmatch(name):
                     raise InvalidFilterError(

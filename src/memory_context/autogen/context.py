@@ -437,7 +437,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False
     ) -> str:
         """Return a tool's output as this context would show it: unchanged, or as reference and preview. Never raises."""
-        check_arguments(text=text)
         output = Message("output", "tool", tool, {0: text}, is_error=is_error)
         before = self._history.messages
         folded = await off_loop(self._conversation.fold_output, output, arguments, before)

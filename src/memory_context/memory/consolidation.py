@@ -157,7 +157,7 @@ def consolidate(
     check_arguments(merger=merger, dry_run=dry_run, progress=progress)
     if tier in (None, DETAIL):
         raise InvalidArgumentError(
-            f"the notes of one tier are merged, such as 'task', not the outputs in 'detail'; not {tier!r}"
+            "the notes of one tier are merged, such as 'task'; 'detail' holds outputs, not notes"
         )
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     # Notes of earlier versions may lack the id that their tier needs today; merged, they lack it, too.

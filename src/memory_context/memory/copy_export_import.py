@@ -111,7 +111,7 @@ def export_memories(
     """
     check_arguments(path=path, progress=progress)
     target = Path(path)
-    users = _users(store, user_id)
+    users = users_of(store, _only(user_id))
     memories, deletions = _counts(store, users)
     if user_id is not ALL_USERS and not memories + deletions:
         raise NothingMatchedError(f"there is nothing of a user {user_id!r} in this store")
@@ -190,13 +190,8 @@ def copy_memories(
         StoreError: One of the stores failed.
     """
     check_arguments(store=target, progress=progress)
-    users = _users(source, user_id)
+    users = users_of(source, _only(user_id))
     return _restored(_records(source, users), target, sum(_counts(source, users)), progress)
-
-
-def _users(store: MemoryStore, user_id: User) -> list[str]:
-    check_arguments(store=store)
-    return users_of(store, _only(user_id))
 
 
 def _only(user_id: User) -> str | None:

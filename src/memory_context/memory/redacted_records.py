@@ -229,6 +229,7 @@ def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
     Raises:
         InvalidArgumentError: The store cannot list its users.
     """
+    check_arguments(store=store)
     if user_id is not None:
         return [Scope(cast("str", user_id)).user_id]
     if isinstance(store, Administration):

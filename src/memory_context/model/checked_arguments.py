@@ -31,9 +31,9 @@ def _listed(wanted: str) -> Check:
 
 
 def _list_of(is_one: Callable[[Any], bool], wanted: str) -> Check:
-    """Return the check for a collection of values that each pass *is_one*; a text or bytes are none."""
-    is_collection, _ = _of_type(wanted, Collection, but=(str, *_BYTES))
-    return lambda value: is_collection(value) and all(map(is_one, value)), wanted
+    """Return the check for a collection, other than a text, of values that each pass *is_one*."""
+    is_list, _ = _of_type(wanted, Collection, but=(str,))
+    return lambda value: is_list(value) and all(map(is_one, value)), wanted
 
 
 def _has(attribute: str) -> Callable[[Any], bool]:
@@ -112,7 +112,6 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "filters": _of_type(
         "a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType
     ),
-    "filter": _of_type("a dict of fields and values", Mapping, NoneType),
     "tier_ids": _of_type("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
     "seen": _or_none(_is_moment, "a datetime with a time zone"),
     "selection": _of_type("a Selection, such as Selection(lines='1-9')", Selection),
@@ -151,6 +150,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "function": (callable, "a function from a text to a line"),
     "service": (_has("view"), "an AgentMemoryService"),
     "package": (_has("used"), "a ContextPackage"),
+    "limits": (_has("characters"), "SummaryLimits(…)"),
     "room": _or_none(_has("max_chars"), "a Room(max_chars=…, max_items=…), or None"),
     "verbs": _of_type("a mapping from verbs to memories", Mapping, NoneType),
     "ttl": _of_type("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
@@ -183,12 +183,14 @@ def check_arguments(**given: object) -> None:
     """Check arguments, given by their names.
 
     Raises:
-        InvalidArgumentError: One has the wrong type, or is a number out of range. The message quotes numbers only,
-            since a text may be a user's.
+        InvalidArgumentError: One has the wrong type, or is a number out of range. The message quotes numbers
+            only, and what should be one of a few words, since a text may be a user's.
     """
     for name, value in given.items():
         is_right, wanted = _CHECKS[name]
         if not is_right(value):
-            is_shown = value is None or isinstance(value, SupportsFloat)
+            is_shown = (
+                value is None or isinstance(value, SupportsFloat) or wanted.startswith("one of")
+            )
             given_one = shown(value) if is_shown else type(value).__name__
             raise InvalidArgumentError(f"{name} must be {wanted}, not {given_one}")

@@ -26,7 +26,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime.telemetry import operation
@@ -79,11 +79,7 @@ class PassingPolicy:
         most = self.max_argument_bytes
         sizes = most.values() if isinstance(most, Mapping) else [most]
         for size in sizes:
-            if not is_whole(size) or size < 0:
-                raise InvalidArgumentError(
-                    "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
-                    f"not {size!r}"
-                )
+            check_whole("max_argument_bytes", size, unit=" of bytes")
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
