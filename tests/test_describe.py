@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pytest_mock import MockerFixture
 
 from described import (
     DATA,
@@ -74,6 +76,14 @@ def test_what_is_in_parentheses_is_no_name_of_a_field() -> None:
         for n in range(4)
     ]
     assert "(cost" not in describe("\n".join([*steps, "Planning Time: 0.8 ms"]))
+
+
+def test_yaml_is_read_once(mocker: MockerFixture) -> None:
+    """A text that is no YAML, but looks like it, is read as YAML once for its description; twice took seconds for 1 MB."""
+    load_all = mocker.spy(yaml, "load_all")
+
+    assert "9 records: name, size" == describe("name: a\nsize: 1\n" * 9)
+    assert 1 == load_all.call_count
 
 
 def test_the_snapshot_is_what_is_said_today() -> None:

@@ -13,6 +13,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -642,6 +643,21 @@ class TestAfterARestart:
             assert 2 == max(item.access_count for item in again.list_all(ANN))
         assert {"c0", "c1", "c2", ".memory-context"} == {path.name for path in folder.iterdir()}
         assert 19 == len(files_in(folder))
+
+    def test_vectors_are_made_again(self, folder: Path) -> None:
+        """The first search has a thread make the vectors, which are in no file, without a new text and without `reindex`."""
+        with FileStore(folder) as store:
+            store.put(ANN, memory("my puppy sleeps"))
+
+        def embed(texts: list[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+        with FileStore(folder, embedder=embed) as store:
+            store.search(ANN, "pet")
+            for thread in threading.enumerate():
+                if thread.name == "memory-context-embedder":
+                    thread.join()
+            assert 1 == len(store.search(ANN, "pet", mode="semantic"))
 
     def test_two_users_with_one_id(self, store: FileStore, folder: Path) -> None:
         """Memories of two users under one id have a file each, and reads each."""

@@ -159,6 +159,14 @@ def test_one_user_only(store: MemoryStore) -> None:
     assert (0, 1) == (store.count(ANN), store.count(BOB))
 
 
+def test_a_user_that_is_a_number(store: MemoryStore) -> None:
+    """The memories of a user whose id is a number are found by that number, as everywhere; nothing was deleted."""
+    store.restore(Scope("5"), [aged(9, "old", user_id="5")])
+
+    assert {"5": 1} == count_expired(store, [RetentionRule(DAY)], user_id=cast("str", 5))
+    assert 1 == delete_expired(store, [RetentionRule(DAY)], user_id=cast("str", 5))
+
+
 def test_what_is_read_meanwhile_stays(store: MemoryStore) -> None:
     """A memory that was over when the work began, and is read before its batch is deleted, stays."""
     for number in range(60):

@@ -125,7 +125,9 @@ class TestWritten:
         manager = MemoryManager(store, user_id="ann")
         assert ["import", "import"] == [manager.get(key).origin for key in ("k", "row")]
         assert not manager.get("row").generated_key
-        with pytest.raises(InvalidArgumentError, match="an origin is person, program, model"):
+        with pytest.raises(
+            InvalidArgumentError, match="origin must be one of person, program, model"
+        ):
             manager.store("x", origin="god")
 
     def test_in_files(self, tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ class TestQuery:
     async def test_bad_queries(self, memory: SQLMemory) -> None:
         """A query of bytes or an image, and a limit below 1, say what is wrong."""
         for content in (b"abc", picture()):
-            with pytest.raises(exceptions.InvalidArgumentError, match="a query must be text, not"):
+            with pytest.raises(exceptions.InvalidArgumentError, match="query must be a text, not"):
                 await memory.query(MemoryContent(content=content, mime_type="x"))
         with pytest.raises(
             exceptions.InvalidArgumentError, match="limit must be a whole number, 1"

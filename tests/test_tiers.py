@@ -781,7 +781,7 @@ def test_arguments() -> None:
         ScopedMemory("sqlite://")
     memory = ScopedMemory("sqlite://", user_id=42, task_id=7)
     assert "7" == memory.manager.get(memory.save("x", tier="task")).tier_id
-    with pytest.raises(InvalidScopeError, match="tier_id"):
+    with pytest.raises(InvalidScopeError, match="run_id"):
         ScopedMemory("sqlite://", user_id="ann", run_id="\n")
 
 

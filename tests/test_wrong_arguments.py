@@ -20,6 +20,7 @@ from langchain_memory_context import (
     MemoryStoreAdapter,
     memory_tools,
 )
+from langchain_memory_context import file_tools as langchain_file_tools
 from memory_context import (
     AgentMemoryService,
     Compressed,
@@ -52,12 +53,14 @@ from memory_context import (
     mcp_server,
     observe,
 )
+from memory_context.agent_framework import file_tools
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
     NotSerializableError,
 )
 from memory_context.memory.backup_files import backup_database
+from memory_context.memory.consolidation import ModelConsolidator, consolidate
 from memory_context.memory.copy_export_import import (
     copy_memories,
     export_memories,
@@ -68,6 +71,7 @@ from memory_context.memory.gc_by_retention_rules import (
     count_expired,
     delete_expired,
 )
+from memory_context.memory.redacted_records import redact_memories
 from memory_context.text.describe import register
 from memory_context.text.tokens.counter import as_counter
 
@@ -168,7 +172,10 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         "redactor must be a redactor, such as",
     ),
     (lambda _: SQLMemory("postgresql+psycopg://h/d"), "user_id must not be a database's URL"),
-    (lambda _: register("ls", wrong("a listing")), "takes a function from a text to a line"),
+    (
+        lambda _: register("ls", wrong("a listing")),
+        "function must be a function from a text to a line, not str",
+    ),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
     (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
     (lambda m: ScopedMemory(m).get(tags=wrong(False)), "tags must be a text, or a list of texts"),
@@ -198,10 +205,48 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: FileStore("d", file_mode=wrong("0600")),
         "file_mode must be a mode of files, such as",
     ),
-    (lambda m: export_memories(m, "x", user_id="a"), "a store is needed here, such as SQLAlchemy"),
+    (lambda m: export_memories(m, "x", user_id="a"), "store must be a store, such as SQLAlchemy"),
     (
         lambda _: SQLAlchemyStore("sqlite://", password_variable=wrong(None)),
         "the name of an environ",
+    ),
+    (lambda m: mcp_server(m.memory_store), "a MemoryManager or a ScopedMemory is needed here"),
+    (lambda m: mcp_server(m, max_tokens=wrong("5")), "max_tokens must be a whole number of tok"),
+    (lambda _: file_tools(wrong("folder"), "a"), "service must be an AgentMemoryService, not"),
+    (lambda _: langchain_file_tools(wrong(None), "a"), "service must be an AgentMemoryService"),
+    (lambda m: consolidate(m.memory_store, "task"), "a MemoryManager is needed here, not SQLA"),
+    (lambda m: consolidate(m, wrong(None)), "the notes of one tier are merged, such as 'task'"),
+    (lambda m: consolidate(m, "task", merger=wrong(5)), "with a method merge(notes, max_tokens)"),
+    (lambda m: consolidate(m, "task", max_tokens=0), "max_tokens must be a whole number, 1 or"),
+    (lambda m: consolidate(m, "task", dry_run=wrong(None)), "dry_run must be True or False"),
+    (lambda _: ModelConsolidator(wrong("gpt")), "ask must be a function of a system message"),
+    (lambda m: redact_memories(m.memory_store, wrong(None)), "such as Redactor(), not None"),
+    (lambda m: ContextAssembler(m, clock=wrong(5)), "clock must be a function that returns the"),
+    (lambda m: ContextAssembler(m).build(wrong(None), 9), "task must be a text, not None"),
+    (
+        lambda m: ContextAssembler(m).build("x", 9, {"task": wrong(None)}),
+        "an allocation gives tiers parts from 0 to 100",
+    ),
+    (lambda m: ContextAssembler(m).record(wrong("p")), "package must be a ContextPackage"),
+    (lambda _: ConversationMemory(manager=wrong([])), "a MemoryManager is needed here, not list"),
+    (lambda _: ConversationMemory().add_turn("s", wrong(5), "x"), "role must be a text, not 5"),
+    (lambda _: ConversationMemory().add_turns("s", wrong(["x"])), "turns must be a list of turns"),
+    (lambda m: m.remember("x", check=wrong(5)), "check must be a function, or None, not 5"),
+    (lambda m: m.remember("x", room=wrong(5)), "room must be a Room(max_chars=…, max_items=…)"),
+    (lambda m: m.forget("k", soft=wrong("no")), "soft must be True or False, not str"),
+    (lambda m: m.forget("k", reason=wrong(5)), "reason must be a text, not 5"),
+    (lambda m: ScopedMemory(m, task_id=wrong([5])), "task_id must be a text, a UUID or an int"),
+    (
+        lambda m: ScopedMemory(m).update("k", origin=wrong("me")),
+        "origin must be one of person, program, model, tool, import, not 'me'",
+    ),
+    (lambda _: TierPolicy("team", confirm=wrong(True)), "confirm must be a function, or None"),
+    (lambda m: delete_expired(m.memory_store, wrong([5])), "rules must be a list of rules"),
+    (lambda _: PassingPolicy(directories=wrong({"ls": 5})), "directory must be a path, not 5"),
+    (lambda _: FileStore("d", embedder=wrong(5), embedding_model="m"), "an embedder has embed_do"),
+    (
+        lambda m: m.memory_store.search(m.scope, "x", mode=wrong("words")),
+        "hybrid, substring, not 'words'",
     ),
 ]
 
@@ -215,7 +260,7 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
         call(memory)
 
 
-WRONG: tuple[object, ...] = (None, 5, "x", [], object())
+WRONG: tuple[object, ...] = (None, 5, "x", [], object(), float("nan"), [None])
 
 
 def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any]]]:
@@ -223,6 +268,8 @@ def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any
     store, key = memory.memory_store, Encrypted.generate_key()
     notes = ScopedMemory(memory, project_id="p")
     rule = RetentionRule.parse("note=30d")
+    files, turns = AgentMemoryService("files"), ConversationMemory()
+    assembler = ContextAssembler(memory, project_id="p")
     return [
         (MemoryContext, {"user_id": "ann", "store": store}),
         (MemoryWorkbench, {"tools": [], "context": MemoryContext("ann", store=store)}),
@@ -266,6 +313,16 @@ def public_calls(memory: Any) -> list[tuple[Callable[..., object], dict[str, Any
         (delete_expired, {"store": store, "rules": [rule]}),
         (count_expired, {"store": store, "rules": [rule]}),
         (memory_tools, {"memories": memory}),
+        (langchain_file_tools, {"service": files, "agent_instance_id": "a"}),
+        (file_tools, {"service": files, "agent_instance_id": "a"}),
+        (consolidate, {"memories": memory, "tier": "global"}),
+        (ModelConsolidator, {"ask": lambda _, question: question}),
+        (redact_memories, {"store": store, "redactor": Redactor()}),
+        (assembler.build, {"task": "wait", "budget_tokens": 100}),
+        (turns.add_turn, {"session_id": "s", "role": "human", "text": "Wait."}),
+        (turns.add_turns, {"session_id": "s", "turns": []}),
+        (memory.forget, {"key": "gone"}),
+        (memory.origin_of, {"keys": ["k"], "origin": "model"}),
         (MemoryStoreAdapter, {"manager": memory}),
         (memory.retrieve, {"key": "k"}),
         (memory.page, {"key": "k"}),

@@ -74,6 +74,7 @@ from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.displayed import Displayed
 from memory_context.model.scope import check_no_url
 from memory_context.model.transcript import Transcript
@@ -323,6 +324,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             raise InvalidArgumentError("this context is in a run already")
         if ends_task is None:
             ends_task = self.notes_policy.ends_task
+        check_arguments(ends_task=ends_task)
         if project is None:
             project = self.notes_policy.project
         notes = ScopedMemory(

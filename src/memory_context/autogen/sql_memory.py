@@ -27,6 +27,7 @@ from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.auditor_and_its_entries import Action, AnyAuditTrail
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
@@ -156,9 +157,10 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         asked = query.content if isinstance(query, MemoryContent) else query
         if isinstance(asked, dict):
             asked = json_of_any(asked)
-        if not isinstance(asked, str):
-            raise InvalidArgumentError(f"a query must be text, not {type(asked).__name__}")
-        items = await _cancellable(cancellation_token, self._read, "expanded", asked.strip(), limit)
+        check_arguments(query=asked)
+        items = await _cancellable(
+            cancellation_token, self._read, "expanded", str(asked).strip(), limit
+        )
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:

@@ -16,7 +16,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import is_whole
@@ -47,8 +47,9 @@ def mcp_server(
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
             given either.
     """
+    check_owner(memories, MemoryManager, ScopedMemory)
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    check_arguments(verbs=verbs)
+    check_arguments(verbs=verbs, max_tokens=max_tokens, page_tokens=page_tokens)
     offered = verbs or verbs_on(memories, queries=True)
     tools = Tools(offered, max_tokens, page_tokens)
     resources = Resources(manager)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
@@ -95,7 +96,7 @@ class ContextAssembler:
         check_owner(memories, MemoryManager)
         user = memories.scope.user_id
         self.memories = memories
-        check_arguments(tier_ids=tier_ids)
+        check_arguments(tier_ids=tier_ids, clock=clock)
         self._tiers = {GLOBAL.name: Scope(user, tier=GLOBAL.name)}
         known: dict[str, str | None] = {"task": task_id, "project": project_id}
         others = dict(tier_ids or {})
@@ -144,6 +145,7 @@ class ContextAssembler:
             InvalidTierError: The allocation names a tier that does not exist.
             StoreError: The store failed.
         """
+        check_arguments(task=task)
         check_whole("budget_tokens", budget_tokens)
         check_whole("head_tail", head_tail)
         if max_item_tokens is not None:
@@ -185,6 +187,7 @@ class ContextAssembler:
         Raises:
             StoreError: The store failed.
         """
+        check_arguments(package=package)
         store = self.memories.memory_store
         key = f"{ASSEMBLY}_{package.id}"
         used = package.used(*texts)
@@ -305,9 +308,11 @@ def _checked(allocation: Allocation) -> dict[str, float]:
         InvalidArgumentError: A part is not from 0 to 100, or none is above 0.
     """
     check_arguments(allocation=allocation)
-    parts = dict(allocation)
+    parts: dict[str, Any] = dict(allocation)
     # NaN is in no range.
-    are_valid = all(0 <= part <= LARGEST_PART for part in parts.values())
+    are_valid = all(
+        isinstance(part, int | float) and 0 <= part <= LARGEST_PART for part in parts.values()
+    )
     if not are_valid or not any(parts.values()):
         raise InvalidArgumentError(
             f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from memory_context.exceptions import InvalidArgumentError, KeyExistsError
+from memory_context.exceptions import KeyExistsError
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.redacted_records import MESSAGES
 from memory_context.model.checked_arguments import check_arguments
@@ -93,23 +93,15 @@ class ConversationMemory:
     ) -> None:
         if max_turns is not None:
             check_whole("max_turns", max_turns, 1)
-        is_timeout = (
-            isinstance(idle_timeout, int | float)
-            and 0 < idle_timeout < timedelta.max.total_seconds()
-        )
-        if idle_timeout is not None and not is_timeout:
-            raise InvalidArgumentError(
-                f"idle_timeout must be above 0 seconds and below 2.7 million years, or None, not {idle_timeout!r}"
-            )
         self.max_turns = max_turns
+        check_arguments(idle_timeout=idle_timeout, clock=clock)
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
-        check_arguments(clock=clock)
         self._clock = clock
         # One line more than the window holds, which shows whether the window cuts any off.
         limit = None if max_turns is None else max_turns + 1
         self._manager = manager
         self._sessions: _SessionsInProcess | _SessionsInStore
-        if not manager:
+        if manager is None:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
         else:
             check_owner(manager, MemoryManager)
@@ -146,7 +138,7 @@ class ConversationMemory:
         redaction = self._manager.redaction() if self._manager else Redaction(None)
         added = _Added(redaction, [], [])
         for turn in turns:
-            check_arguments(text=turn.text, data=turn.data)
+            check_arguments(role=turn.role, text=turn.text, data=turn.data)
             text = redaction.text(turn.text)
             to_content(dict(turn.data))  # raises for what JSON cannot express
             data = redaction.value(dict(turn.data), MESSAGES)

@@ -7,11 +7,13 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager, check_owner
+from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem, is_secret, now
 from memory_context.model.origin import MODEL, lowest
 from memory_context.model.scope import DETAIL
@@ -37,7 +39,6 @@ RELATED = 0.3  # the share of words in common for which a merger is asked
 ASKED_AT_ONCE = 8
 
 
-@runtime_checkable
 class NoteMerger(Protocol):
     """Merges notes in its own words."""
 
@@ -57,6 +58,7 @@ class ModelConsolidator:
     """
 
     def __init__(self, ask: Callable[[str, str], str]) -> None:
+        check_arguments(ask=ask)
         self._ask = ask
 
     def merge(self, notes: Sequence[str], max_tokens: int) -> str | None:
@@ -146,11 +148,17 @@ def consolidate(
         progress: Called after each group of notes with how many are done, and of how many.
 
     Raises:
-        InvalidArgumentError: The tier is ``detail``, or `merger` is not a merger.
+        InvalidArgumentError: The tier is ``detail`` or None, or an argument has the wrong type.
         InvalidScopeError: A name does not fit a database column.
         StoreError: The store failed.
     """
-    _check(tier, merger)
+    check_owner(memories, MemoryManager)
+    check_whole("max_tokens", max_tokens, 1)
+    check_arguments(merger=merger, dry_run=dry_run, progress=progress)
+    if tier in (None, DETAIL):
+        raise InvalidArgumentError(
+            "the notes of one tier are merged, such as 'task'; 'detail' holds outputs, not notes"
+        )
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     # Notes of earlier versions may lack the id that their tier needs today; merged, they lack it, too.
     memories = copy(memories)
@@ -246,17 +254,6 @@ class _Consolidation(NamedTuple):
         for item in group:
             _evict(self.memories, item, new.memory_key)
         return new.memory_key
-
-
-def _check(tier: str, merger: object) -> None:
-    if tier == DETAIL:
-        raise InvalidArgumentError(
-            "the tier 'detail' holds outputs, which are not merged; consolidate notes of another tier"
-        )
-    if merger is not None and not isinstance(merger, NoteMerger):
-        raise InvalidArgumentError(
-            f"a merger needs a method merge(notes, max_tokens), which {type(merger).__name__} lacks"
-        )
 
 
 def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:

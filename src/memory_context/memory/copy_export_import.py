@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
-from memory_context.exceptions import InvalidArgumentError, NothingMatchedError, StoreError
+from memory_context.exceptions import NothingMatchedError, StoreError
 from memory_context.memory.export_file_format import (
     GZIP,
     VERSION,
@@ -111,7 +111,7 @@ def export_memories(
     """
     check_arguments(path=path, progress=progress)
     target = Path(path)
-    users = _users(store, user_id)
+    users = users_of(store, _only(user_id))
     memories, deletions = _counts(store, users)
     if user_id is not ALL_USERS and not memories + deletions:
         raise NothingMatchedError(f"there is nothing of a user {user_id!r} in this store")
@@ -156,8 +156,7 @@ def import_memories(
         InvalidScopeError: `user_id` is missing or not valid.
         StoreError: The store failed, or the file cannot be read.
     """
-    _check_store(store)
-    check_arguments(path=path, progress=progress)
+    check_arguments(store=store, path=path, progress=progress)
     only = _only(user_id)
     try:
         with Path(path).open("rb") as raw:
@@ -190,22 +189,9 @@ def copy_memories(
         InvalidScopeError: `user_id` is missing or not valid.
         StoreError: One of the stores failed.
     """
-    check_arguments(progress=progress)
-    _check_store(target)
-    users = _users(source, user_id)
+    check_arguments(store=target, progress=progress)
+    users = users_of(source, _only(user_id))
     return _restored(_records(source, users), target, sum(_counts(source, users)), progress)
-
-
-def _check_store(store: object) -> None:
-    if not hasattr(store, "list_all"):
-        raise InvalidArgumentError(
-            f"a store is needed here, such as SQLAlchemyStore(URL), not {type(store).__name__}"
-        )
-
-
-def _users(store: MemoryStore, user_id: User) -> list[str]:
-    _check_store(store)
-    return users_of(store, _only(user_id))
 
 
 def _only(user_id: User) -> str | None:

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.checked_numbers import check_not_negative, shown
+from memory_context.model.checked_numbers import check_not_negative
 from memory_context.model.one_line import one_line
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
@@ -93,9 +93,7 @@ class Summaries:
     def __post_init__(self) -> None:
         """Check the summarizer and its limits."""
         in_child(self)
-        if not isinstance(self.limits, SummaryLimits):
-            raise InvalidArgumentError(f"limits must be SummaryLimits(…), not {shown(self.limits)}")
-        check_arguments(clock=self.clock)
+        check_arguments(limits=self.limits, clock=self.clock)
         self._breaker = Breaker(self.limits.failures, self.limits.pause, self.clock)
         is_one = isinstance(self.summarizer, Summarizer)
         if not is_one or iscoroutinefunction(self.summarizer.summarize):

@@ -167,6 +167,7 @@ def delete_expired(
         StoreError: The store failed, or is of a kind that keeps no catalog. Earlier batches stay
             deleted.
     """
+    check_arguments(progress=progress)
     catalog = Catalog(store)
     expiries = _expiries(rules, at, tier)
     auditor = as_auditor(audit, store)

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace as with_changes
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -84,7 +84,6 @@ if TYPE_CHECKING:
 
 
 SearchMode: TypeAlias = Mode | Literal["substring"]
-MODES = (*get_args(Mode), "substring")
 BUILT_IN = policies_with()
 NEEDING_IDS = frozenset(name for name, policy in BUILT_IN.items() if policy.lifetime != "user")
 _counting = Lock()
@@ -336,14 +335,19 @@ class MemoryManager(ClosedAtExit):
             StoreError: The store failed; nothing was changed.
         """
         check_arguments(
-            description=description, type=type, source=source, tags=tags, importance=importance
+            description=description,
+            type=type,
+            source=source,
+            tags=tags,
+            importance=importance,
+            room=room,
+            check=check,
+            origin=origin,
         )
         body, media_type = to_content(content)
         words = as_list(tags)
         check_names(type, tier, tier_id, category, tags=words)
         self._check_tier_id(tier, tier_id)
-        if origin not in ORIGINS:
-            raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
         # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -696,12 +700,8 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query)
+        check_arguments(query=query, mode=mode)
         check_whole("limit", limit, 1)
-        if mode not in MODES:
-            raise InvalidArgumentError(
-                f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
-            )
         wanted = search_filters(
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,
         )  # fmt: skip
@@ -904,12 +904,13 @@ class MemoryManager(ClosedAtExit):
             StoreError: The store failed.
         """
         check_arguments(keys=keys, filters=filters)
+        keys = list(keys)
         if not keys:
             return []
-        wanted = {**ANY_STATE, **(filters or {}), "memory_key": list(keys)}
+        wanted = {**ANY_STATE, **(filters or {}), "memory_key": keys}
         known = self.memory_store.count(self.scope, wanted)
         if known in (0, len(keys)):
-            return list(keys[:known])
+            return keys[:known]
         # Counting reads no content. Usually all but one or two are known, and a few halvings find those.
         half = len(keys) // 2
         return self.known_keys(keys[:half], filters) + self.known_keys(keys[half:], filters)
@@ -920,6 +921,7 @@ class MemoryManager(ClosedAtExit):
         Raises:
             StoreError: The store failed.
         """
+        check_arguments(keys=keys, origin=origin)
         sources = list(keys)
         if not sources:
             return origin

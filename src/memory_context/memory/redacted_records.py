@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.call_log_records import CallRecord, Decision, ModelCall
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import (
     ASSEMBLY,
     CONVERSATION,
@@ -191,6 +192,9 @@ def redact_memories(
         InvalidArgumentError: There is no `user_id`, and the store cannot list its users.
         StoreError: The store failed; what was done until then is done.
     """
+    check_arguments(redactor=redactor, progress=progress)
+    if redactor is None:  # pyright: ignore[reportUnnecessaryComparison] # a store without one has None
+        raise InvalidArgumentError("redactor must be a redactor, such as Redactor(), not None")
     scopes = [Scope(user) for user in users_of(store, user_id)]
     total = sum(store.count(scope, ANY_STATE) for scope in scopes)
     counts = Counter[str]()
@@ -225,6 +229,7 @@ def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
     Raises:
         InvalidArgumentError: The store cannot list its users.
     """
+    check_arguments(store=store)
     if user_id is not None:
         return [Scope(cast("str", user_id)).user_id]
     if isinstance(store, Administration):

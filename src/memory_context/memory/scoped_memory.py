@@ -220,6 +220,7 @@ class ScopedMemory(TierNotes):
             RecordChangedError: The note was changed since it was seen.
             MemoryContextError: As `save` does; the note is then unchanged.
         """
+        check_arguments(origin=origin)
         changes: dict[str, Any] = {}
         if content is not None:
             check_content(content)

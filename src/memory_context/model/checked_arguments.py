@@ -12,6 +12,7 @@ from typing import Any, Final, SupportsFloat, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_numbers import is_from, is_whole, shown
 from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.origin import ORIGINS
 from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
 from memory_context.model.selection import Selection
@@ -29,15 +30,20 @@ def _listed(wanted: str) -> Check:
     return _of_type(wanted, Iterable, but=(str, *_BYTES))
 
 
-def _having(method: str, wanted: str) -> Check:
-    """Return the check for an object with a *method*; a class is refused, because its method needs an instance."""
-    return lambda value: hasattr(value, method) and not isinstance(value, type), wanted
+def _list_of(is_one: Callable[[Any], bool], wanted: str) -> Check:
+    """Return the check for a collection, other than a text, of values that each pass *is_one*."""
+    is_list, _ = _of_type(wanted, Collection, but=(str,))
+    return lambda value: is_list(value) and all(map(is_one, value)), wanted
 
 
-def _having_or_none(method: str, wanted: str) -> Check:
-    """Return the check for None, or an object with a *method*."""
-    has_method, _ = _having(method, wanted)
-    return lambda value: value is None or has_method(value), wanted
+def _has(attribute: str) -> Callable[[Any], bool]:
+    """Return the check for an object with an *attribute*; a class is refused, because its methods need an instance."""
+    return lambda value: hasattr(value, attribute) and not isinstance(value, type)
+
+
+def _or_none(is_right: Callable[[Any], bool], wanted: str) -> Check:
+    """Return the check for None, or a value that passes *is_right*."""
+    return lambda value: value is None or is_right(value), wanted
 
 
 def _is_share(value: object) -> bool:
@@ -46,6 +52,11 @@ def _is_share(value: object) -> bool:
         return isinstance(value, SupportsFloat) and 0 <= float(value) <= 1
     except (TypeError, ValueError, OverflowError):  # an array, a signaling NaN, a huge fraction
         return False
+
+
+def _is_timeout(value: object) -> bool:
+    """Return whether a value is a number of seconds above 0 that a `timedelta` can hold."""
+    return isinstance(value, int | float) and 0 < value < timedelta.max.total_seconds()
 
 
 def _is_moment(value: object) -> bool:
@@ -60,20 +71,25 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
             return False
 
 
+_MODES: Final = ("keyword", "semantic", "hybrid", "substring")
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _of_type("a text", str)
 _FLAG = _of_type("True or False", bool)
 _TEXT_OR_NONE = _of_type("a text", str, NoneType)
 _THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
-_TOKENS: Check = (
-    lambda value: value is None or is_whole(value),
-    "a whole number of tokens, or None",
-)
+_TOKENS = _or_none(is_whole, "a whole number of tokens, or None")
 # A text is one name; bytes would be an iterable of numbers.
 _NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
+_TOOLS = _list_of(_TEXT[0], "a list of names of tools")
 _PATH = _of_type("a path", str, PathLike)
-_FUNCTION_OR_NONE: Check = (lambda value: value is None or callable(value), "a function, or None")
+_FUNCTION_OR_NONE = _or_none(callable, "a function, or None")
+_NOT_NEGATIVE = partial(is_from, least=0)
+_TEXTS = (
+    "key", "query", "sql", "text", "name", "type", "code", "lesson", "role", "task", "reason", "order_by",
+    "agent_instance_id",
+)  # fmt: skip
 _CHECKS: Final[Mapping[str, Check]] = {
+    **dict.fromkeys(_TEXTS, _TEXT),
     "scope": _of_type("a Scope", Scope),
     "item": _of_type("a MemoryItem", MemoryItem),
     "record": _of_type("a MemoryItem or a Deletion", MemoryItem, Deletion),
@@ -82,27 +98,22 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "replaces": _of_type("a MemoryItem, or None", MemoryItem, NoneType),
     "ends": _listed("a list of pairs of a MemoryItem and a datetime"),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
-    "key": _TEXT,
     "keys": _listed("a list of keys"),
-    "query": _TEXT,
-    "sql": _TEXT,
-    "text": _TEXT,
-    "name": _TEXT,
-    "type": _TEXT,
-    "code": _TEXT,
-    "lesson": _TEXT,
+    "mode": (_MODES.__contains__, f"one of {', '.join(_MODES)}"),
+    "origin": (ORIGINS.__contains__, f"one of {', '.join(ORIGINS)}"),
     "source": _TEXT_OR_NONE,
-    "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
     "category": _TEXT_OR_NONE,
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
+    "tools": _TOOLS,
+    "secrets_for": _TOOLS,
     "filters": _of_type(
         "a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType
     ),
     "tier_ids": _of_type("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
-    "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
+    "seen": _or_none(_is_moment, "a datetime with a time zone"),
     "selection": _of_type("a Selection, such as Selection(lines='1-9')", Selection),
     "allocation": _of_type(
         "a dict of tiers and parts, such as {'task': 40, 'project': 60}", Mapping
@@ -122,34 +133,49 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "directory_mode": (is_whole, "a mode of folders, such as 0o700"),
     "progress": _FUNCTION_OR_NONE,
     "on_hit": _FUNCTION_OR_NONE,
+    "check": _FUNCTION_OR_NONE,
+    "confirm": _FUNCTION_OR_NONE,
+    "validate": _FUNCTION_OR_NONE,
+    "ask": (callable, "a function of a system message and a question that returns the answer"),
     "clock": (callable, "a function that returns the time"),
-    "key_source": _having_or_none(
-        "randrange", "a source of random numbers, such as random.Random(1)"
+    "key_source": _or_none(
+        _has("randrange"), "a source of random numbers, such as random.Random(1)"
     ),
     "without": _listed("a list of kinds, such as ['jwt']"),
-    "rules": _listed('a list of rules, such as [RetentionRule.parse("note=30d")]'),
-    "turns": _listed("a list of turns"),
-    "context": _having("shown_messages", "a MemoryContext"),
+    "merger": _or_none(_has("merge"), "an object with a method merge(notes, max_tokens)"),
+    "rules": _list_of(_has("expiry"), 'a list of rules, such as [RetentionRule.parse("note=30d")]'),
+    "turns": _list_of(_has("text"), "a list of turns, such as [ChatTurn('human', 'Hello')]"),
+    "context": (_has("shown_messages"), "a MemoryContext"),
+    "store": (_has("list_all"), "a store, such as SQLAlchemyStore(URL)"),
+    "function": (callable, "a function from a text to a line"),
+    "service": (_has("view"), "an AgentMemoryService"),
+    "package": (_has("used"), "a ContextPackage"),
+    "limits": (_has("characters"), "SummaryLimits(…)"),
+    "room": _or_none(_has("max_chars"), "a Room(max_chars=…, max_items=…), or None"),
     "verbs": _of_type("a mapping from verbs to memories", Mapping, NoneType),
     "ttl": _of_type("a dict, such as {'default_ttl': 60}", Mapping, NoneType),
     "index": _of_type("a dict, such as {'dims': 384, 'embed': embedder}", Mapping, NoneType),
-    "codec": _having_or_none("seal", "a codec, such as Compressed()"),
-    "redactor": _having_or_none("cleared", "a redactor, such as Redactor()"),
+    "codec": _or_none(_has("seal"), "a codec, such as Compressed()"),
+    "redactor": _or_none(_has("cleared"), "a redactor, such as Redactor()"),
     "quota": _of_type("a Quota(max_items=…, max_bytes=…)", Quota, NoneType),
     "calls_kept": _of_type("a timedelta, or None to keep none", timedelta, NoneType),
     "password_variable": _of_type("the name of an environment variable", str),
     "auto_include": _FLAG,
+    "dry_run": _FLAG,
+    "ends_task": _FLAG,
+    "soft": _FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
+    "idle_timeout": _or_none(
+        _is_timeout,
+        "above 0 seconds and below 2.7 million years, or None",
+    ),
     "importance": (_is_share, "a number from 0 to 1"),
     "evict": (_is_share, "a number from 0 to 1"),
     "max_tokens": _TOKENS,
     "page_tokens": _TOKENS,
-    "offset": (partial(is_from, least=0), "a whole number, 0 or more"),
-    "limit": (
-        lambda value: value is None or is_from(value, 0),
-        "a whole number, 0 or more, or None for all",
-    ),
+    "offset": (_NOT_NEGATIVE, "a whole number, 0 or more"),
+    "limit": _or_none(_NOT_NEGATIVE, "a whole number, 0 or more, or None for all"),
 }
 
 
@@ -157,12 +183,14 @@ def check_arguments(**given: object) -> None:
     """Check arguments, given by their names.
 
     Raises:
-        InvalidArgumentError: One has the wrong type, or is a number out of range. The message quotes numbers only,
-            since a text may be a user's.
+        InvalidArgumentError: One has the wrong type, or is a number out of range. The message quotes numbers
+            only, and what should be one of a few words, since a text may be a user's.
     """
     for name, value in given.items():
         is_right, wanted = _CHECKS[name]
         if not is_right(value):
-            is_shown = value is None or isinstance(value, SupportsFloat)
+            is_shown = (
+                value is None or isinstance(value, SupportsFloat) or wanted.startswith("one of")
+            )
             given_one = shown(value) if is_shown else type(value).__name__
             raise InvalidArgumentError(f"{name} must be {wanted}, not {given_one}")

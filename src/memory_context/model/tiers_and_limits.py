@@ -123,7 +123,13 @@ class TierPolicy:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check_arguments(name=self.name, auto_include=self.auto_include, evict=self.evict)
+        check_arguments(
+            name=self.name,
+            auto_include=self.auto_include,
+            confirm=self.confirm,
+            validate=self.validate,
+            evict=self.evict,
+        )
         if not _NAME.fullmatch(self.name) or self.name in OPEN_TIERS:
             raise InvalidTierError(
                 "a tier's name has at most 64 lower-case letters, digits, - and _, beginning with a letter, and is not "

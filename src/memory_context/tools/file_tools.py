@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -23,6 +24,7 @@ from memory_context.exceptions import (
     AgentNotFoundError,
     InvalidPathError,
 )
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 from memory_context.tools.arguments_as_models_write_them import LenientArgs, Offset, Text
@@ -95,7 +97,8 @@ class FileArgs(LenientArgs):
         return path
 
 
-class AgentFiles(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AgentFiles:
     """The files of one agent, with a method for each command of the tool, which returns the answer for the model.
 
     Attributes:
@@ -105,6 +108,10 @@ class AgentFiles(NamedTuple):
 
     service: AgentMemoryService
     agent_instance_id: str
+
+    def __post_init__(self) -> None:
+        """Check both: a tool would fail only when a model first calls it."""
+        check_arguments(service=self.service, agent_instance_id=self.agent_instance_id)
 
     @property
     def counter(self) -> TokenCounter:

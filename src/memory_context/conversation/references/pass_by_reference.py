@@ -26,7 +26,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime.telemetry import operation
@@ -68,10 +68,10 @@ class PassingPolicy:
     def __post_init__(self) -> None:
         """Check every setting."""
         if self.tools is not None:
-            _check_names("tools", self.tools)
-        _check_names("secrets_for", self.secrets_for)
-        check_arguments(directories=self.directories)
+            check_arguments(tools=self.tools)
+        check_arguments(secrets_for=self.secrets_for, directories=self.directories)
         for tool, directory in self.directories.items():
+            check_arguments(directory=directory)
             if not Path(directory).is_dir():
                 raise InvalidArgumentError(
                     f"directories= names {directory} for {tool}, which is not a directory"
@@ -79,11 +79,7 @@ class PassingPolicy:
         most = self.max_argument_bytes
         sizes = most.values() if isinstance(most, Mapping) else [most]
         for size in sizes:
-            if not is_whole(size) or size < 0:
-                raise InvalidArgumentError(
-                    "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
-                    f"not {size!r}"
-                )
+            check_whole("max_argument_bytes", size, unit=" of bytes")
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
@@ -120,13 +116,6 @@ class PassingPolicy:
         if isinstance(self.max_argument_bytes, Mapping):
             return self.max_argument_bytes.get(tool, DEFAULT_ARGUMENT_BYTES)
         return self.max_argument_bytes
-
-
-def _check_names(setting: str, names: object) -> None:
-    are_listed = isinstance(names, Collection) and not isinstance(names, str)
-    listed = cast("Collection[object]", names)
-    if not are_listed or not all(isinstance(name, str) for name in listed):
-        raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 
 def with_passed_texts(

@@ -34,7 +34,7 @@ from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.restore_imported_records import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
-from memory_context.text.index.embedders import AnyEmbedder
+from memory_context.text.index.embedders import AnyEmbedder, as_embedding_model
 
 if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
@@ -83,7 +83,8 @@ class FileStore(ClosedAtExit):
         directory: The folder. It is made at the first write.
         file_mode: The mode of new files: 0644 or stricter. The process's umask restricts it further.
         directory_mode: The mode of new folders: 0755 or stricter. The process's umask restricts it further.
-        embedder: Makes vectors for semantic search (see `SQLAlchemyStore`). They are made again at each opening.
+        embedder: Makes vectors for semantic search (see `SQLAlchemyStore`). They are made again after each opening,
+            in a thread that the first search starts.
         embedding_model: The name of the embedder's model.
         quota: The limit on what is kept for each user. A write that would exceed it raises a `QuotaExceededError`.
         codec: Encodes the records in files: `Compressed` or `Encrypted`. Without a codec they are stored as they are.
@@ -121,6 +122,7 @@ class FileStore(ClosedAtExit):
         self.codec = codec or Codec()
         if embedder is not None:
             check_embedder(self.codec)
+            as_embedding_model(embedder, embedding_model)
         self.quota = quota
         self.redactor = redactor
         self.directory = Path(directory).expanduser().absolute()

@@ -282,6 +282,8 @@ class Catalog:
 
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
+        if user is not None:
+            user = Scope(user).user_id
         ids = sa.select(memories.c.user_id, memories.c.id)
         expired = ids.where(*narrowed(memories, user_id=user), *expiry.where)
         oldest_first = expired.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)

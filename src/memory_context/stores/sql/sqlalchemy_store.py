@@ -53,7 +53,12 @@ from memory_context.stores.sql import (
 from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
-from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
+from memory_context.stores.sql.index import (
+    hits_to_memories,
+    indexing,
+    keyword_index,
+    vector_index,
+)
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
@@ -207,7 +212,7 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
-        check_arguments(replaces=replaces)
+        check_arguments(room=room, replaces=replaces)
         # The text is analyzed before the transaction begins, so that other writers wait less.
         batch = indexing.prepared(item)
         options = _put.PutOptions(
@@ -290,7 +295,7 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
-        check_arguments(scope=scope, query=query)
+        check_arguments(scope=scope, query=query, mode=mode)
         check_whole("limit", limit, 1)
         if not query.strip():
             return self.query(scope, filters, limit=limit)
@@ -316,6 +321,12 @@ class SQLAlchemyStore(ClosedAtExit):
         if found is None:
             self._catch_up(scope.user_id)
             found = self.database.read(hits_to_memories.best, request)
+        # With another embedder, or vectors of another length, there are none before the next `put`.
+        if not found and request.vector and not by:
+            table, _ = request.vector
+            lacking = self.database.read(vector_index.incomplete, table, scope.user_id)
+            if lacking:
+                events.VECTORS_BEHIND.log(memories=len(lacking))
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -401,7 +412,7 @@ class SQLAlchemyStore(ClosedAtExit):
         seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
-        check_arguments(key=key, seen=seen)
+        check_arguments(key=key, reason=reason, soft=soft, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
         if seen:
             where.append(memories.c.updated_at == seen)
@@ -544,6 +555,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
+        check_arguments(reason=reason)
         where = within(scope)
         return len(self.delete_rows(scope.user_id, where, reason))
 
@@ -670,6 +682,8 @@ class SQLAlchemyStore(ClosedAtExit):
             remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
+        # The texts of a folder have been pending since it was opened, and have no vectors either.
+        self._complete_index(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.one_line import one_line
 from memory_context.runtime import events
 
@@ -25,11 +25,7 @@ def register(tool: str, function: Describer) -> None:
     Raises:
         InvalidArgumentError: `function` cannot be called.
     """
-    given: object = function
-    if not callable(given):
-        raise InvalidArgumentError(
-            f"register() takes a function from a text to a line, not {given!r:.80}"
-        )
+    check_arguments(function=function)
     _describers[tool] = function
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from memory_context.text.lines import without_colours
 from memory_context.text.python_literals import start_of_value
+from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
 HEAD = 65_536
 TAIL = 16_384
@@ -21,7 +24,7 @@ _PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"(
 _LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """A text, and the parts of it that describers look at closely.
 
@@ -38,6 +41,11 @@ class Sample:
     tail: str
     lines: list[str]
     path: str
+
+    @cached_property
+    def yaml(self) -> list[Any]:
+        """Return the documents of the text as `yaml_documents` does; reading a long text takes seconds."""
+        return yaml_documents(self.text)
 
     @property
     def line_count(self) -> int:

@@ -81,7 +81,7 @@ def describe_records(sample: Sample) -> Description | None:
     head = sample.text
     if len(head) > COUNTED_EXACTLY:
         head = head[: head.rfind("\n", 0, COUNTED_EXACTLY) + 1]
-    table = record_table(head)
+    table = record_table(head, sample.yaml)
     if table is None:
         return None
     rows = list(table.rows())

@@ -10,7 +10,6 @@ from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.python_literals import is_list, is_object
-from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
 # Values that are aligned with blanks, ``Status:    Running``, are written for people, not as YAML.
 _ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)
@@ -20,7 +19,7 @@ def describe_yaml(sample: Sample) -> Description | None:
     """Describe nested objects: the top-level keys, and how many members or items each of them has."""
     if _ALIGNED.search(sample.head):
         return None
-    documents = [one for one in yaml_documents(sample.text) if is_object(one)]
+    documents = [one for one in sample.yaml if is_object(one)]
     if not documents or all(map(_are_records, documents)):
         return None
     lines = counted(sample.line_count, "line")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
@@ -134,15 +134,17 @@ class _Form:
     has_sections: bool
 
 
-def record_table(text: str) -> TextTable | None:
+def record_table(text: str, documents: list[Any]) -> TextTable | None:
     """Return the records of a text under the names of their fields; None for other texts.
+
+    *documents* are what `yaml_documents` returns for the text.
 
     The column ``heading`` holds the heading above a record; fields in a heading, as in ``## Order: 1042, Status: open``,
     become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. A title
     above the records, such as ``Found 3 items:``, is not one of them. If no two fields occur in several records, the rows
     are keys and values. A text whose fields are lines of several pairs has no records.
     """
-    table = configuration_table(text)
+    table = configuration_table(text, documents)
     if table or OPEN_VALUE.search(text) or _is_log_of_pairs(text):
         return table
     if _ABOVE_WIDE in text:

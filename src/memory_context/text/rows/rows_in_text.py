@@ -28,7 +28,7 @@ from memory_context.text.rows.ruled_tables import (
 )
 from memory_context.text.rows.separated_values import answer_table, separated_table
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
-from memory_context.text.rows.yaml_and_toml_values import configuration_table
+from memory_context.text.rows.yaml_and_toml_values import configuration_table, yaml_documents
 from memory_context.text.unwrap import unwrap
 
 # A table that is a smaller share of a page is not what the page is about.
@@ -94,9 +94,9 @@ def _of_other_text(text: str) -> TextTable | None:
         case Kind.LOG:
             return log_table(text)
         case Kind.RECORDS:
-            return record_table(text)
+            return record_table(text, yaml_documents(text))
         case Kind.YAML:
-            return configuration_table(text)
+            return configuration_table(text, yaml_documents(text))
         case _ if is_no_single_table(text):
             return joined_tables(text)
         case Kind.TABLE | Kind.TEXT | Kind.FILES:

@@ -41,9 +41,11 @@ OPEN_VALUE = re.compile(
 _NULLS = ("", "~", "null")
 
 
-def configuration_table(text: str) -> TextTable | None:
-    """Return the records in a text of YAML or TOML, or else its values under their paths; None for other texts."""
-    documents = yaml_documents(text)
+def configuration_table(text: str, documents: list[Any]) -> TextTable | None:
+    """Return the records in a text of YAML or TOML, or else its values under their paths; None for other texts.
+
+    *documents* are what `yaml_documents` returns for the text, which takes seconds if it is long.
+    """
     notation = "YAML"
     if not documents:
         documents = _toml_documents(text)
