@@ -47,15 +47,25 @@ def is_json_lines(text: str) -> bool:
 
 
 def records(text: str) -> Iterator[Any]:
-    """Yield the values of JSON lines, one at a time.
+    """Yield the values of JSON lines, one at a time; a line may also be Python's repr, as training logs have it.
 
     Raises:
-        ValueError: A line is not JSON.
+        ValueError: A line is neither.
         RecursionError: A line is nested too deeply.
     """
     for line in lines_of(text):
         if line and not line.isspace():
-            yield json.loads(line, parse_constant=str)
+            yield _value_of_line(line.strip())
+
+
+def _value_of_line(line: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    try:
+        return json.loads(line, parse_constant=str)
+    except ValueError:
+        value = parse_literal(line)
+        if value is None:
+            raise
+        return plain(value)
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, takewhile
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
@@ -64,6 +64,8 @@ _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
+# What is before an object in a list, or on a line of JSON lines.
+_BEFORE_ITEM = ("[", ",", "}")
 # How a field begins, in YAML or in JSON with each member on its own line.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
@@ -81,6 +83,7 @@ class Record:
             around it.
         comes_again: Whether a record of the same form precedes or follows it, as in a list.
         rest: The spans after it that belong to it, if it is too long to be shown whole.
+        item: Where the object begins that the record is a part of, if it is one of a list, and too long to be shown whole.
     """
 
     start: int
@@ -88,6 +91,7 @@ class Record:
     heads: list[Span] = field(default_factory=list[Span])
     comes_again: bool = False
     rest: list[Span] = field(default_factory=list[Span])
+    item: int | None = None
 
     @property
     def spans(self) -> list[Span]:
@@ -263,7 +267,8 @@ def _object_at(text: str, start: int) -> Record | None:
             record = (begin, end)
     if record is None:
         return _abridged_object(text, opened, start) if opened else None
-    return Record(*record, _heads_of_objects(text, opened, record[0]))
+    heads = _heads_of_objects(text, opened, record[0])
+    return Record(*record, heads, item=_item_around(text, opened))
 
 
 def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | None:
@@ -300,7 +305,8 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     if shown[0] > 0:
         heads.append((begin, _end_of_head(text, begin, spans[0][0])))
     number = bisect_right(spans, (parts[own][0], limit)) - 1
-    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :])
+    item = _item_around(text, opened)
+    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :], item=item)
 
 
 def _nearest(parts: Sequence[Span], own: int) -> list[int]:
@@ -329,15 +335,61 @@ def _part_of_member(member: Span, place: int) -> Span:
     return start, start + LONG_HEAD
 
 
+def _item_around(text: str, opened: Sequence[int]) -> int | None:
+    """Return where the item of a list begins whose members are around a place; None if there is none.
+
+    Args:
+        text: The text.
+        opened: The brackets that are open at the place, outermost first.
+    """
+    for place in reversed(opened):
+        if text[place] == "[":
+            return None  # the place is in one of several items within that object
+        before = text[max(0, place - LONG_HEAD) : place].rstrip()
+        if before.endswith(_BEFORE_ITEM):
+            return place
+    return None
+
+
+def member_in_item(text: str, item: int, place: int) -> tuple[Span, ...]:
+    """Return the spans of the short member that a place is in, and of the keys above it; empty if the member is long.
+
+    Args:
+        text: The text.
+        item: Where the object begins within which the member is nested.
+        place: The place.
+    """
+    _, opened = containers_in(text, item, place)
+    if not opened:
+        return ()
+    for _, start, _, stop in members_of(text, opened[-1], place + REACHES[0]):
+        if start <= place < stop and _is_short((start, stop)):
+            keys = (_key_above(text, *brackets) for brackets in pairwise(opened))
+            return (*filter(None, keys), (start, stop))
+    return ()
+
+
+def end_of_object(text: str, begin: int) -> int:
+    """Return where the object that begins at `begin` ends; `begin` itself if that is too far."""
+    closed, _ = containers_in(text, begin, begin + REACHES[1])
+    return dict(closed).get(begin, begin)
+
+
+def _key_above(text: str, around: int, inner: int) -> Span | None:
+    """Return the span of the key of the container that begins at *inner*, up to it, in the one that begins at *around*."""
+    near = max(around + 1, inner - LONG_HEAD)
+    key = _KEY_OF_VALUE.search(text, near, inner)
+    return (key.start(), inner) if key else None
+
+
 def _heads_of_objects(text: str, opened: Sequence[int], record: int) -> list[Span]:
     """Return the beginnings of the open objects around a record, and the keys under which they are nested."""
     heads = list[Span]()
     for place, inner in pairwise([*opened, record]):
         if text[place] == "{":
             heads.append((place, _end_of_head(text, place, inner)))
-        near = max(place + 1, inner - LONG_HEAD)
-        if key := _KEY_OF_VALUE.search(text, near, inner):
-            heads.append((key.start(), inner))
+        if key := _key_above(text, place, inner):
+            heads.append(key)
     return heads
 
 
@@ -356,13 +408,14 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
 
 
 def _end_of_head(text: str, begin: int, inner: int) -> int:
-    """Return where the beginning of an object ends: before the first container in it, after 160 characters at most."""
+    """Return where the beginning of an object ends: before the first container in it, or before a member that is cut off.
+
+    It has 160 characters at most. A value that is cut off looks like another one.
+    """
     stop = min(inner, begin + LONG_HEAD)
-    for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
-        if token.group() in ("{", "["):
-            # The key of that container is left out, too: it would seem to be the record's.
-            return max(begin + 1, text.rfind(",", begin, token.start()))
-    return stop
+    members = list(members_of(text, begin, stop))
+    values = takewhile(lambda member: text[member[2]] not in "{[", members[:-1])
+    return max((end for *_, end in values), default=begin + 1)
 
 
 def _block_at(text: str, first: int, last: int) -> Record:

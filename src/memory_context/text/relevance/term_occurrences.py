@@ -187,12 +187,16 @@ class FoundTerms:
         """Return the weight of the terms within 60 characters of a place."""
         return self.weight_of(self.held_in(place.key, place.start - BESIDE, place.stop + BESIDE))
 
-    def held_in(self, key: str, start: int, stop: int) -> set[int]:
-        """Return the terms that begin in a part of a text."""
+    def places_in(self, key: str, start: int, stop: int) -> list[Occurrence]:
+        """Return the places that begin in a part of a text, in its order."""
         places = self.in_order.get(key, [])
         first = bisect_left(places, start, key=_start)
         behind = bisect_left(places, stop, key=_start)
-        return {one.term for one in places[first:behind]}
+        return places[first:behind]
+
+    def held_in(self, key: str, start: int, stop: int) -> set[int]:
+        """Return the terms that begin in a part of a text."""
+        return {place.term for place in self.places_in(key, start, stop)}
 
     def held_by_record(self, place: Occurrence) -> set[int]:
         """Return the terms in the record of a place and in the record's heads."""
