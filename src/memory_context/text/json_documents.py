@@ -54,18 +54,14 @@ def records(text: str) -> Iterator[Any]:
         RecursionError: A line is nested too deeply.
     """
     for line in lines_of(text):
-        if line and not line.isspace():
-            yield _value_of_line(line.strip())
-
-
-def _value_of_line(line: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    try:
-        return json.loads(line, parse_constant=str)
-    except ValueError:
-        value = parse_literal(line)
-        if value is None:
-            raise
-        return plain(value)
+        if not line or line.isspace():
+            continue
+        try:
+            yield json.loads(line, parse_constant=str)
+        except ValueError:
+            if (value := parse(line)) is NOTHING:
+                raise
+            yield value
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds

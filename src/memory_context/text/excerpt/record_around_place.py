@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise, takewhile
 
@@ -64,8 +64,10 @@ _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
-# What is before an object in a list, or on a line of JSON lines.
-_BEFORE_ITEM = ("[", ",", "}")
+# A value that is no object or list, with its key; a string with escapes is passed over.
+_KEY_AND_VALUE = re.compile(
+    r"""(?:"[^"\\\n]{1,80}"|'[^'\\\n]{1,80}')\s*:\s*(?:"[^"\\\n]{0,300}"|'[^'\\\n]{0,300}'|[^\s,{}\[\]"']+)"""
+)
 # How a field begins, in YAML or in JSON with each member on its own line.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
@@ -79,10 +81,9 @@ class Record:
     Attributes:
         start: The offset at which it begins.
         stop: The offset at which it ends.
-        heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
-            around it.
+        heads: The spans around it that say what it belongs to: a table's header, the beginnings of the objects around
+            it, and other parts of a record that is too long to be shown whole.
         comes_again: Whether a record of the same form precedes or follows it, as in a list.
-        rest: The spans after it that belong to it, if it is too long to be shown whole.
         item: Where the object begins that the record is a part of, if it is one of a list, and too long to be shown whole.
     """
 
@@ -90,13 +91,12 @@ class Record:
     stop: int
     heads: list[Span] = field(default_factory=list[Span])
     comes_again: bool = False
-    rest: list[Span] = field(default_factory=list[Span])
     item: int | None = None
 
     @property
     def spans(self) -> list[Span]:
-        """Return the spans of its heads, of the record itself and of its rest, in order."""
-        return [*self.heads, (self.start, self.stop), *self.rest]
+        """Return the spans of the record itself and of its heads, in the order of the text."""
+        return sorted([*self.heads, (self.start, self.stop)])
 
 
 def spans_of(records: Iterable[Record]) -> list[Span]:
@@ -304,9 +304,8 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     heads = _heads_of_objects(text, opened[:-1], begin)
     if shown[0] > 0:
         heads.append((begin, _end_of_head(text, begin, spans[0][0])))
-    number = bisect_right(spans, (parts[own][0], limit)) - 1
-    item = _item_around(text, opened)
-    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :], item=item)
+    own_span = spans.pop(bisect_right(spans, (parts[own][0], limit)) - 1)
+    return Record(*own_span, heads + spans, item=_item_around(text, opened))
 
 
 def _nearest(parts: Sequence[Span], own: int) -> list[int]:
@@ -342,37 +341,27 @@ def _item_around(text: str, opened: Sequence[int]) -> int | None:
         text: The text.
         opened: The brackets that are open at the place, outermost first.
     """
-    for place in reversed(opened):
-        if text[place] == "[":
+    for around, inner in reversed(list(pairwise([0, *opened]))):
+        if text[inner] == "[":
             return None  # the place is in one of several items within that object
-        before = text[max(0, place - LONG_HEAD) : place].rstrip()
-        if before.endswith(_BEFORE_ITEM):
-            return place
+        if not _key_above(text, around, inner):
+            return inner or None  # what the whole text is has no key either
     return None
 
 
-def member_in_item(text: str, item: int, place: int) -> tuple[Span, ...]:
-    """Return the spans of the short member that a place is in, and of the keys above it; empty if the member is long.
+def values_in_item(text: str, item: int) -> Iterator[Span]:
+    """Yield the span of each value of the object that begins at *item*, at any depth, with its key."""
+    closed, _ = containers_in(text, item, item + REACHES[1])
+    end = dict(closed).get(item, item)
+    for value in _KEY_AND_VALUE.finditer(text, item, end):
+        yield value.span()
 
-    Args:
-        text: The text.
-        item: Where the object begins within which the member is nested.
-        place: The place.
-    """
+
+def keys_above(text: str, item: int, place: int) -> list[Span]:
+    """Return the spans of the keys under which a place is nested in the object that begins at *item*."""
     _, opened = containers_in(text, item, place)
-    if not opened:
-        return ()
-    for _, start, _, stop in members_of(text, opened[-1], place + REACHES[0]):
-        if start <= place < stop and _is_short((start, stop)):
-            keys = (_key_above(text, *brackets) for brackets in pairwise(opened))
-            return (*filter(None, keys), (start, stop))
-    return ()
-
-
-def end_of_object(text: str, begin: int) -> int:
-    """Return where the object that begins at `begin` ends; `begin` itself if that is too far."""
-    closed, _ = containers_in(text, begin, begin + REACHES[1])
-    return dict(closed).get(begin, begin)
+    keys = (_key_above(text, *brackets) for brackets in pairwise(opened))
+    return list(filter(None, keys))
 
 
 def _key_above(text: str, around: int, inner: int) -> Span | None:

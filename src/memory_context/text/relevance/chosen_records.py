@@ -23,7 +23,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from memory_context.text.excerpt.record_around_place import Record
-from memory_context.text.relevance.members_asked_for import with_members_asked_for
 from memory_context.text.relevance.places_in_records import is_listed
 from memory_context.text.relevance.question_terms import (
     is_pointed_at,
@@ -197,7 +196,7 @@ class _Chosen:
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
-            record = with_members_asked_for(self._found, place)
+            record = self._found.record_with_values(place)
             length = record.stop - record.start
             if not self._is_seen(place.key, record.start, record.stop):
                 if rank > 0 and self.characters + length > SEVERAL_CHARACTERS:

@@ -8,6 +8,7 @@ characters name *describe* the text.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -20,7 +21,9 @@ from itertools import chain, takewhile
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
+    keys_above,
     record_at,
+    values_in_item,
 )
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
@@ -38,6 +41,8 @@ NEAR = 300
 BESIDE = 60
 # A name may straddle the end of a chunk, so this many characters on both sides of it are read too.
 ACROSS = 60
+# If more values in an object than these hold as much of the message, none of them answers it.
+MOST_VALUES = 3
 # The first characters of a text say what it is, as its description and the arguments of its tool call do.
 HEADING = 200
 # Finding the record around a number takes milliseconds, so it is done for this many places of each number at most.
@@ -187,21 +192,39 @@ class FoundTerms:
         """Return the weight of the terms within 60 characters of a place."""
         return self.weight_of(self.held_in(place.key, place.start - BESIDE, place.stop + BESIDE))
 
-    def places_in(self, key: str, start: int, stop: int) -> list[Occurrence]:
-        """Return the places that begin in a part of a text, in its order."""
+    def held_in(self, key: str, start: int, stop: int) -> set[int]:
+        """Return the terms that begin in a part of a text."""
         places = self.in_order.get(key, [])
         first = bisect_left(places, start, key=_start)
         behind = bisect_left(places, stop, key=_start)
-        return places[first:behind]
-
-    def held_in(self, key: str, start: int, stop: int) -> set[int]:
-        """Return the terms that begin in a part of a text."""
-        return {place.term for place in self.places_in(key, start, stop)}
+        return {one.term for one in places[first:behind]}
 
     def held_by_record(self, place: Occurrence) -> set[int]:
         """Return the terms in the record of a place and in the record's heads."""
         spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
         return set(chain.from_iterable(spans))
+
+    def record_with_values(self, place: Occurrence) -> Record:
+        """Return the record of a place with the values around it that hold most of what it does not hold of the message.
+
+        The lists of AWS and Kubernetes have objects of thousands of characters, with the name in one member and the
+        address in another. Values are looked for in the object that the record is a part of (`Record.item`). If more
+        than three hold as much, none of them answers.
+        """
+        record, text = place.record, place.text
+        if record.item is None:
+            return record
+        held = self.held_by_record(place)
+        weights = {
+            span: self.weight_of(self.held_in(place.key, *span) - held)
+            for span in values_in_item(text, record.item)
+        }
+        most = max(weights.values(), default=0.0) or math.inf
+        best = [span for span, weight in weights.items() if weight == most]
+        if len(best) > MOST_VALUES:
+            return record
+        keys = (keys_above(text, record.item, start) for start, _ in best)
+        return replace(record, heads=[*record.heads, *chain.from_iterable(keys), *best])
 
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return the sum of the weights of some terms."""

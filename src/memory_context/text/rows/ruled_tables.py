@@ -72,8 +72,7 @@ def ruled_table(text: str) -> TextTable | None:
     read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
     table = read(text, names, below, head[first])
     # The lines of a comment in SQL begin with two hyphens, also above a rule.
-    is_comment = any(map(_DASHES.fullmatch, table.columns))
-    return None if is_comment or len(table.columns) < 2 else table
+    return table if len(table.columns) > 1 and "--" not in table.columns else None
 
 
 def lines_of_names(head: Sequence[str]) -> int:
