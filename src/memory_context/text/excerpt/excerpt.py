@@ -69,6 +69,7 @@ _BREAK_IN_MEMBER = re.compile(r"""\s*(?:\n|\\+n(?=\s*\\*["'}\]]))\s*""")
 _ONLY_BREAKS = re.compile(r"(?:\s|\\+[nrt])*")
 # A pattern, because slicing the gap between two parts to test it could copy nearly the whole text.
 _NON_SPACE = re.compile(r"\S")
+_MORE_THAN_COMMA = re.compile(r"[^\s,]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +303,9 @@ def show_spans(
     """
     parts = list[Span]()
     for start, stop in spans:
-        # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole.
-        if parts and not _NON_SPACE.search(text, parts[-1][1], start):
+        # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole; so
+        # are two members of an object.
+        if parts and not _MORE_THAN_COMMA.search(text, parts[-1][1], start):
             first, last = parts.pop()
             parts.append((first, max(last, stop)))
         else:

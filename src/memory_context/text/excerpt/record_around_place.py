@@ -292,32 +292,14 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
         return None
     parts = [_part_of_member(member, place) for member in members]
-    shown = _nearest(parts, own)
-    spans = list[Span]()
-    for index in shown:
-        start, stop = parts[index]
-        # Two members are one span if the first is shown to its end, and the next from its beginning.
-        begins = start == members[index][0]
-        if begins and spans and spans[-1][1] == members[index - 1][1]:
-            start, _ = spans.pop()
-        spans.append((start, stop))
-    heads = _heads_of_objects(text, opened[:-1], begin)
-    if shown[0] > 0:
-        heads.append((begin, _end_of_head(text, begin, spans[0][0])))
-    own_span = spans.pop(bisect_right(spans, (parts[own][0], limit)) - 1)
-    return Record(*own_span, heads + spans, item=_item_around(text, opened))
-
-
-def _nearest(parts: Sequence[Span], own: int) -> list[int]:
-    """Return the indexes, in order, of the part *own* and the parts nearest to it, as many as a record has room for."""
-    shown = {own}
+    heads = _heads_of_objects(text, opened, parts[own][0])
     left = LONG_RECORD
     for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
         start, stop = parts[index]
         left -= stop - start
         if left > 0:
-            shown.add(index)
-    return sorted(shown)
+            heads.append(parts[index])
+    return Record(*parts[own], heads, item=_item_around(text, opened))
 
 
 def _is_short(member: Span) -> bool:
