@@ -62,6 +62,8 @@ _AFTER_QUESTION = " \t\r*_\"')"
 # The line below, perhaps after one blank line, unless it is a heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
+# What is between two members of an object that are not next to each other.
+_MORE_THAN_COMMA = re.compile(r"[^\s,]")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
 # A value that is no object or list, with its key; a string with escapes is passed over.
@@ -292,14 +294,28 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
         return None
     parts = [_part_of_member(member, place) for member in members]
-    heads = _heads_of_objects(text, opened, parts[own][0])
     left = LONG_RECORD
+    shown = [parts[own]]
     for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
         start, stop = parts[index]
         left -= stop - start
         if left > 0:
-            heads.append(parts[index])
-    return Record(*parts[own], heads, item=_item_around(text, opened))
+            shown.append(parts[index])
+    spans = without_gaps(text, sorted(shown))
+    own_span = spans.pop(bisect_right(spans, (place, limit)) - 1)
+    heads = _heads_of_objects(text, opened, min(shown)[0])
+    return Record(*own_span, heads + spans, item=_item_around(text, opened))
+
+
+def without_gaps(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return *spans* with those joined that overlap, or have only white space and a comma between them; they are in order."""
+    runs = list[Span]()
+    for start, stop in spans:
+        if runs and not _MORE_THAN_COMMA.search(text, runs[-1][1], start):
+            first, last = runs.pop()
+            start, stop = first, max(last, stop)
+        runs.append((start, stop))
+    return runs
 
 
 def _is_short(member: Span) -> bool:
