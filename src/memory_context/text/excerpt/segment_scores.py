@@ -173,8 +173,7 @@ def _telling_ends(found: Segmentation) -> list[int]:
     JSON that is read as a whole has none.
     """
     indexes = range(len(found.segments))
-    # The last one may only count rows, below the line that sums up.
-    ends = [*indexes[:1], *reversed(indexes[-2:])]
+    ends = [*indexes[:1], *indexes[-1:]]
     if len(found.regions) > 1:
         return ends
     if len(found.containers) > 1:
