@@ -289,18 +289,16 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     members = [(start, stop) for _, start, _, stop in members_of(text, begin, limit)]
     if members and members[-1][1] == limit and _is_short(members[-1]):
         members.pop()  # it continues beyond the limit, and a number that is cut off looks like another one
-    own = bisect_right(members, (place, limit)) - 1
-    is_in_member = own >= 0 and place < members[own][1]
-    if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
+    own = next((start for start, stop in members if start <= place < stop), None)
+    if text[begin] != "{" or own is None or all(map(_is_short, members)):
         return None
-    parts = [_part_of_member(member, place) for member in members]
     left = LONG_RECORD
-    shown = [parts[own]]
-    for index in sorted(range(len(parts)), key=lambda index: abs(index - own)):
-        start, stop = parts[index]
+    shown = list[Span]()
+    for member in sorted(members, key=lambda member: abs(member[0] - own)):
+        start, stop = _part_of_member(member, place)
         left -= stop - start
         if left > 0:
-            shown.append(parts[index])
+            shown.append((start, stop))
     spans = without_gaps(text, sorted(shown))
     own_span = spans.pop(bisect_right(spans, (place, limit)) - 1)
     heads = _heads_of_objects(text, opened, min(shown)[0])
