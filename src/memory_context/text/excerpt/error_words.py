@@ -16,7 +16,7 @@ _NONE = re.compile(
     | \w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*
       (?:0|false|null|none|''|""|\[\])
       (?![ \t]*(?![\w.]+[:=])[\w.-])
-    | error["']?\s*[:=]\s*\d+\.\d+(?![^\s,}])
+    | (?<=\w[ _])error["']?\s*[:=]\s*\d+\.\d+(?![^\s,}])
     """,
     re.IGNORECASE | re.VERBOSE,
 )

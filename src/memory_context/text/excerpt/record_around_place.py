@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, islice, pairwise
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
@@ -345,19 +345,17 @@ def _item_around(text: str, opened: Sequence[int]) -> int | None:
     return None
 
 
-def values_in_item(text: str, item: int) -> Iterator[Span]:
-    """Yield the span of each value of the object that begins at *item*, at any depth, with its key."""
+def values_in_item(text: str, item: int) -> list[Span]:
+    """Return the span of each value of the object that begins at *item*, at any depth, with its key."""
     closed, _ = containers_in(text, item, item + REACHES[1])
     end = dict(closed).get(item, item)
-    for value in _KEY_AND_VALUE.finditer(text, item, end):
-        yield value.span()
+    return [value.span() for value in _KEY_AND_VALUE.finditer(text, item, end)]
 
 
-def keys_above(text: str, item: int, place: int) -> list[Span]:
-    """Return the spans of the keys under which a place is nested in the object that begins at *item*."""
+def heads_in_item(text: str, item: int, place: int) -> list[Span]:
+    """Return the beginnings and keys of the objects around a place, in the object that begins at *item*."""
     _, opened = containers_in(text, item, place)
-    keys = (_key_above(text, *brackets) for brackets in pairwise(opened))
-    return list(filter(None, keys))
+    return _heads_of_objects(text, opened, place)
 
 
 def _key_above(text: str, around: int, inner: int) -> Span | None:
@@ -393,14 +391,13 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
 
 
 def _end_of_head(text: str, begin: int, inner: int) -> int:
-    """Return where the beginning of an object ends: before the first container in it, or before a member that is cut off.
+    """Return where the beginning of an object ends: behind the members that are whole in its first 160 characters.
 
-    It has 160 characters at most. A value that is cut off looks like another one.
+    The member that holds the place `inner` is left out, too. A value that is cut off looks like another one.
     """
     stop = min(inner, begin + LONG_HEAD)
-    members = list(members_of(text, begin, stop))
-    values = takewhile(lambda member: text[member[2]] not in "{[", members[:-1])
-    return max((end for *_, end in values), default=begin + 1)
+    ends = [end for *_, end in members_of(text, begin, stop)]
+    return ends[-2] if len(ends) > 1 else begin + 1
 
 
 def _block_at(text: str, first: int, last: int) -> Record:

@@ -8,7 +8,6 @@ characters name *describe* the text.
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -21,7 +20,7 @@ from itertools import chain, takewhile
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
-    keys_above,
+    heads_in_item,
     record_at,
     values_in_item,
 )
@@ -211,20 +210,20 @@ class FoundTerms:
         address in another. Values are looked for in the object that the record is a part of (`Record.item`). If more
         than three hold as much, none of them answers.
         """
-        record, text = place.record, place.text
+        record = place.record
         if record.item is None:
             return record
         held = self.held_by_record(place)
         weights = {
             span: self.weight_of(self.held_in(place.key, *span) - held)
-            for span in values_in_item(text, record.item)
+            for span in values_in_item(place.text, record.item)
         }
-        most = max(weights.values(), default=0.0) or math.inf
-        best = [span for span, weight in weights.items() if weight == most]
+        most = max(weights.values(), default=0.0)
+        best = [span for span, weight in weights.items() if weight == most > 0]
         if len(best) > MOST_VALUES:
             return record
-        keys = (keys_above(text, record.item, start) for start, _ in best)
-        return replace(record, heads=[*record.heads, *chain.from_iterable(keys), *best])
+        heads = (heads_in_item(place.text, record.item, start) for start, _ in best)
+        return replace(record, heads=[*record.heads, *chain.from_iterable(heads), *best])
 
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return the sum of the weights of some terms."""
