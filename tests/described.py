@@ -320,7 +320,8 @@ CREATE TABLE `carts` (
 );
 INSERT INTO `carts` VALUES (1,'ann@example.org'),(2,'bob@example.org');
 """
-R_SUMMARY = """\
+R_SUMMARY = (
+    """\
 
 Call:
 lm(formula = price ~ area, data = flats)
@@ -330,9 +331,12 @@ Coefficients:
 (Intercept) 1.12e+01  4.12e-01   27.257  < 2e-16 ***
 area        7.12e-03  2.21e-04   32.207  < 2e-16 ***
 
-""" + "\n".join(f"# note {n} on the sample" for n in range(60)) + """
+"""
+    + "\n".join(f"# note {n} on the sample" for n in range(60))
+    + """
 Residual standard error: 0.2311 on 2974 degrees of freedom
 """
+)
 TRAINING = "\n".join(
     repr({"loss": 3 - n / 100, "grad_norm": 1.5, "epoch": n / 50}) for n in range(100)
 )

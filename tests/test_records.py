@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import replace
 from typing import Any
 
 from for_each import for_each
-from memory_context.text.excerpt.excerpt import ANSWER, excerpt, show_records
+from memory_context.text.excerpt.excerpt import excerpt, show_records
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.record_around_place import record_at
+from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.rows.names_above_rows import end_of_names
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
@@ -717,8 +717,9 @@ HOSTS_OF_A_CLOUD = [
 
 
 def _answer(text: str, question: str) -> str:
-    """Return what is shown of a text for a question, without the regions that hold less of it."""
-    return excerpt(text, question, 900, len, ranking=replace(ANSWER, opening=0, share=1)).text
+    """Return what is shown of the records of a text that a question means."""
+    records = records_meant(text, question, [(0, len(text))])
+    return show_records(text, records, 4000, len).text
 
 
 @for_each(

@@ -53,9 +53,7 @@ def records(text: str) -> Iterator[Any]:
         ValueError: A line is neither.
         RecursionError: A line is nested too deeply.
     """
-    for line in lines_of(text):
-        if not line or line.isspace():
-            continue
+    for line in filter(str.strip, lines_of(text)):
         try:
             yield json.loads(line, parse_constant=str)
         except ValueError:

@@ -10,12 +10,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, takewhile
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
-    STRING_OR_BRACKET,
     containers_in,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
@@ -225,7 +224,7 @@ def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
 
 
 def _count_cells(text: str, start: int, stop: int) -> int:
-    return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, start, stop))
+    return 1 + len(_BETWEEN_CELLS.findall(text, start, stop))
 
 
 def turn_at(text: str, start: int, stop: int) -> Record:
@@ -295,10 +294,10 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     left = LONG_RECORD
     shown = list[Span]()
     for member in sorted(members, key=lambda member: abs(member[0] - own)):
-        start, stop = _part_of_member(member, place)
-        left -= stop - start
+        part = _part_of_member(member, place)
+        left -= part[1] - part[0]
         if left > 0:
-            shown.append((start, stop))
+            shown.append(part)
     spans = without_gaps(text, sorted(shown))
     own_span = spans.pop(bisect_right(spans, (place, limit)) - 1)
     heads = _heads_of_objects(text, opened, min(shown)[0])
@@ -311,8 +310,9 @@ def without_gaps(text: str, spans: Iterable[Span]) -> list[Span]:
     for start, stop in spans:
         if runs and not _MORE_THAN_COMMA.search(text, runs[-1][1], start):
             first, last = runs.pop()
-            start, stop = first, max(last, stop)
-        runs.append((start, stop))
+            runs.append((first, max(last, stop)))
+        else:
+            runs.append((start, stop))
     return runs
 
 
@@ -347,8 +347,7 @@ def _item_around(text: str, opened: Sequence[int]) -> int | None:
 
 def values_in_item(text: str, item: int) -> list[Span]:
     """Return the span of each value of the object that begins at *item*, at any depth, with its key."""
-    closed, _ = containers_in(text, item, item + REACHES[1])
-    end = dict(closed).get(item, item)
+    end = dict(containers_in(text, item, item + REACHES[1])[0]).get(item, item)
     return [value.span() for value in _KEY_AND_VALUE.finditer(text, item, end)]
 
 
@@ -383,21 +382,19 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
         match = OBJECT_START.search(text, begin, place)
         stop = match.start() if match else place
         newline = text.find("\n", begin, stop)
-        begin = stop
-        if newline >= 0:
-            begin = newline
+        begin = newline if newline >= 0 else stop
     _, opened = containers_in(text, begin, place)
     return opened
 
 
 def _end_of_head(text: str, begin: int, inner: int) -> int:
-    """Return where the beginning of an object ends: behind the members that are whole in its first 160 characters.
+    """Return where the beginning of an object ends: before the first container in it, or before a value that is cut off.
 
-    The member that holds the place `inner` is left out, too. A value that is cut off looks like another one.
+    It has 160 characters at most. A value that is cut off looks like another one.
     """
-    stop = min(inner, begin + LONG_HEAD)
-    ends = [end for *_, end in members_of(text, begin, stop)]
-    return ends[-2] if len(ends) > 1 else begin + 1
+    members = list(members_of(text, begin, min(inner, begin + LONG_HEAD)))
+    values = takewhile(lambda member: text[member[2]] not in "{[", members[:-1])
+    return max((end for *_, end in values), default=begin + 1)
 
 
 def _block_at(text: str, first: int, last: int) -> Record:
@@ -429,9 +426,7 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
     end = text.find("\n\n", begin, farthest)
     if end < 0:
         end = min(len(text), farthest)
-    if end - begin > stop - start:
-        return end
-    return stop
+    return end if end - begin > stop - start else stop
 
 
 def _item_at(text: str, start: int, stop: int) -> Record:
