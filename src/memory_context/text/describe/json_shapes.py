@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import Any
 
 from memory_context.model.json_object import JsonObject
@@ -17,7 +16,6 @@ from memory_context.text.describe.description import (
     unique_names,
 )
 from memory_context.text.describe.sample_for_describers import Sample, count_lines_starting
-from memory_context.text.json_documents import is_json_lines, records
 from memory_context.text.python_literals import (
     BEGINNING,
     Literal,
@@ -40,8 +38,6 @@ _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
 def describe_json(sample: Sample) -> Description | None:
     """Describe a text that is JSON, a repr, or several JSON objects in sequence, even if it is cut."""
     objects, _ = objects_in(sample.head)
-    if not objects and is_json_lines(sample.head):
-        objects = list(filter(is_object, islice(records(sample.head), 2)))
     if len(objects) > 1:
         return _describe_objects(objects, sample)
     literal = read_literal(sample.text)

@@ -353,8 +353,7 @@ def values_in_item(text: str, item: int) -> list[Span]:
 
 def heads_in_item(text: str, item: int, place: int) -> list[Span]:
     """Return the beginnings and keys of the objects around a place, in the object that begins at *item*."""
-    _, opened = containers_in(text, item, place)
-    return _heads_of_objects(text, opened, place)
+    return _heads_of_objects(text, containers_in(text, item, place)[1], place)
 
 
 def _key_above(text: str, around: int, inner: int) -> Span | None:
