@@ -453,6 +453,15 @@ def test_vectors(manager: MemoryManager, tmp_path: Path) -> None:
     assert any("agent_memory_vectors_" in one.sql for one in watch.sent)
 
 
+def test_lists_of_many_lengths_are_few_statements(manager: MemoryManager) -> None:
+    """Lists of 1 to 100 keys are eight statements, as a driver keeps each of them in memory."""
+    with watching(ANN) as watch:
+        for size in range(1, 101):
+            manager.known_keys([f"key_{number}" for number in range(size)])
+
+    assert 8 == len({one.sql for one in watch.sent})
+
+
 @pytest.mark.long
 def test_shapes(manager: MemoryManager, tmp_path: Path) -> None:
     """Each shape without a user that is allowed is still sent, so that the list holds nothing that nobody needs."""
