@@ -29,8 +29,8 @@ from memory_context.stores.sql.schema import IS_ACTIVE, Condition, Conditions, m
 
 # The number of scopes whose conditions are kept.
 SCOPES = 1000
+# Lists of up to so many values are padded to a power of two. Longer ones are not: a database limits how many there may be.
 MOST_PADDED = 4096
-"""Lists of values up to this length are padded to a power of two; a database limits how many there may be."""
 
 
 def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
