@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
     is_listed,
@@ -51,6 +53,8 @@ LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
 # whether the best one is meant.
 NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
+# The same for a turn that was said later, and may correct the best one.
+CORRECTS = 0.4
 # The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
@@ -212,14 +216,28 @@ class RankedPlaces:
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
 
-        def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
+        def worth(place: Occurrence) -> tuple[bool, float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
             # "Why does test_7 fail?" is answered where test_7 is, not by the line that repeats most of the question.
             first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
-            return first, second, near, found.texts.recency_of(place.key), -place.start
+            recency = found.texts.recency_of(place.key)
+            return self._answers(place), first, second, near, recency, -place.start
 
-        return sorted(compared.values(), key=worth, reverse=True)
+        best_first = sorted(compared.values(), key=worth, reverse=True)
+        return best_first if any(map(self._answers, best_first)) else []
+
+    def _answers(self, place: Occurrence) -> bool:
+        """Return whether the record of a place may be what is meant, and not only say more about that.
+
+        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"): people use
+        the same words about many things.
+        """
+        if not is_conversation(place.text):
+            return True
+        terms = [self.found.terms[number] for number in self.found.held_by_record(place)]
+        telling = [term for term in terms if not term.is_small]
+        return len(telling) > 1 or any(is_pointed_at(self.message, term) for term in terms)
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
@@ -227,10 +245,11 @@ class RankedPlaces:
         """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
         Rows and items that hold as much as the best one are all meant. Unless it *is_certain* that the best one is meant,
-        others need to hold less.
+        others need to hold less; so do turns that were said later, which may correct it.
         """
-        of_list = is_listed(best_first[0])
-        most = self._share_held(best_first[0])
+        best = best_first[0]
+        of_list = is_listed(best)
+        most = self._share_held(best)
         least = most * ABOUT_AS_MUCH
         if is_certain:
             least = most if of_list else most * NEARLY_AS_MUCH
@@ -238,11 +257,18 @@ class RankedPlaces:
         for place in best_first:
             share = self._share_held(place)
             is_one_more = len(meant) >= FEW and not (of_list and share >= most)
-            if share < least or is_one_more:
-                break
+            is_as_good = share >= least and self._answers(place)
+            is_later = is_conversation(place.text) and self._said_at(place) > self._said_at(best)
+            may_correct = is_later and share >= most * CORRECTS
+            if is_one_more or not (is_as_good or may_correct):
+                continue
             if not any(map(place.overlaps, meant)):
                 meant.append(place)
         return meant
+
+    def _said_at(self, place: Occurrence) -> tuple[datetime, int]:
+        """Return a value that is higher for what was said later in conversations."""
+        return self.found.texts.stored_at(place.key), place.start
 
     def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that no text holds may be the asker's own word for something."""
