@@ -28,7 +28,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
     repeated_block,
 )
 from memory_context.text.excerpt.segments import members_of
-from memory_context.text.excerpt.turns_of_conversations import SAID, turn_at
+from memory_context.text.excerpt.turns_of_conversations import is_conversation, turn_at
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
@@ -96,11 +96,11 @@ def spans_of(records: Iterable[Record]) -> list[Span]:
 def record_at(text: str, start: int, stop: int) -> Record:
     """Return the record around ``text[start:stop]``.
 
-    It is whole unless it is longer than 1,200 characters (a turn of a conversation: 2,400).
+    It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if SAID.match(text, begin):
+    if is_conversation(text):
         return Record(*turn_at(text, begin, end))
     part: Span | None = None
     if end - begin > LONG_LINE:

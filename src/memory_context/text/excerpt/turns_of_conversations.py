@@ -12,7 +12,7 @@ from memory_context.text.ranges import Span
 
 # The lines of compacted messages and of stored chats begin like this. Those of messages that another program wrote, such as
 # OpenAI's, have "content" as their second key.
-SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
+_SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
 # How the line of a person's message begins, in compacted messages and in a stored chat.
 ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # How a message that this library itself added begins, such as the reference to an earlier compaction.
@@ -42,7 +42,7 @@ _UNSAID = re.compile(
 
 def is_conversation(text: str) -> bool:
     """Return whether *text* is a stored conversation: one message a line, as JSON."""
-    return SAID.match(text) is not None
+    return _SAID.match(text) is not None
 
 
 def blanked_unsaid(lines: str) -> str:
@@ -81,9 +81,10 @@ def said_lines(text: str, start: int, stop: int) -> list[Span]:
 
 
 def _end_of_turn(text: str, place: int) -> int:
-    """Return where the turn at a place ends: before the next message of a person, or with the text."""
+    """Return where the turn at a place ends: before the next message of a person, with the text, or out of reach."""
     ends = [text.find(f"\n{asked}", place, place + REACH) for asked in ASKED]
-    return min((end for end in ends if end >= 0), default=len(text))
+    out_of_reach = min(place + REACH + 1, len(text))
+    return min((end for end in ends if end >= 0), default=out_of_reach)
 
 
 def _said_length(text: str, start: int, stop: int) -> int:

@@ -10,7 +10,8 @@ Five ways are tried in turn (`RankedPlaces` ranks the places for the second to f
   (`windows_if_no_record_is_named`).
 
 A question with a pronoun may mean something that the answer before it named; that is looked for separately
-(`records_of_names`).
+(`records_of_names`). Turns of stored conversations are chosen in the second to fourth way, and are compared with turns only
+(`relevant_turns`).
 
 Terms that the chosen records hold are *covered*: no further record is looked for on their account. A term is *met* if it
 is anywhere in the texts. `FoundTerms` explains the other words.

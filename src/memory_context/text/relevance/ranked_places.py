@@ -203,6 +203,7 @@ class RankedPlaces:
         """Return a place of some *terms* in each record that is compared, the best first.
 
         The places with most of the message beside them are compared; the best are those that hold most of what it tells.
+        If none of them answers, return nothing.
         """
         found = self.found
         by_term = (found.newest(found.of(number)) for number in terms)
