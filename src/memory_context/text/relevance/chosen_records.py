@@ -97,7 +97,8 @@ def relevant_turns(message: str, found: FoundTerms) -> list[Expansion]:
         found: The places of its terms in conversations.
     """
     chosen = _Chosen(found)
-    _choose(chosen, RankedPlaces(message, found, frozenset(range(len(found.terms)))))
+    terms = frozenset(range(len(found.terms)))
+    _choose(chosen, RankedPlaces(message, found, terms, of_turns=True))
     return chosen.expansions(message)
 
 

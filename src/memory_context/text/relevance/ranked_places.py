@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 
-from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
     is_listed,
@@ -48,6 +47,8 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
+# The same of a fact and of any other question for turns, which must hold two words in any case.
+LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN = 0.33, 0.5
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
@@ -69,11 +70,13 @@ class RankedPlaces:
         message: The message.
         found: The places of its terms.
         asked: Which of the terms the message asks with: not the names from the answer before it.
+        of_turns: Whether the texts are stored conversations.
     """
 
     message: str
     found: FoundTerms
     asked: AbstractSet[int]
+    of_turns: bool = False
 
     def clauses(self) -> Iterator[RankedPlaces]:
         """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
@@ -81,7 +84,7 @@ class RankedPlaces:
             words = {term.words for term in asked_terms(part)}
             terms = enumerate(self.found.terms)
             asked = {number for number, term in terms if term.words in words}
-            yield RankedPlaces(part, self.found, asked & self.asked)
+            yield replace(self, message=part, asked=asked & self.asked)
 
     @cached_property
     def is_question(self) -> bool:
@@ -116,6 +119,8 @@ class RankedPlaces:
         """
         if not self.is_question:
             return LEAST_OF_STATEMENT
+        if self.of_turns:
+            return LEAST_OF_FACT_IN_TURN if self.asks_for_fact else LEAST_OF_QUESTION_IN_TURN
         return LEAST_OF_FACT if self.asks_for_fact else LEAST_OF_QUESTION
 
     @cached_property
@@ -234,7 +239,7 @@ class RankedPlaces:
         A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"): people use
         the same words about many things.
         """
-        if not is_conversation(place.text):
+        if not self.of_turns:
             return True
         terms = [self.found.terms[number] for number in self.found.held_by_record(place)]
         telling = [term for term in terms if not term.is_small]
@@ -259,7 +264,7 @@ class RankedPlaces:
             share = self._share_held(place)
             is_one_more = len(meant) >= FEW and not (of_list and share >= most)
             is_as_good = share >= least and self._answers(place)
-            is_later = is_conversation(place.text) and self._said_at(place) > self._said_at(best)
+            is_later = self.of_turns and self._said_at(place) > self._said_at(best)
             may_correct = is_later and share >= most * CORRECTS
             if is_one_more or not (is_as_good or may_correct):
                 continue
