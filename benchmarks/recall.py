@@ -59,7 +59,7 @@ from rich.table import Table
 
 from memory_context import MemoryContext, MemoryItem, MemoryManager, default_counter
 from memory_context.conversation.message import Message, as_lines
-from memory_context.conversation.recall.judge_question_and_verdict import Question
+from memory_context.conversation.recall.judge_records import Question
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.text.relevance.searched_candidates import RecallCandidate
 from memory_context.text.words_and_names import STOP_WORDS

@@ -44,8 +44,8 @@ from memory_context import (
 from memory_context.autogen.sql_memory import SQLMemory
 from memory_context.cli import run
 from memory_context.exceptions import KeyExistsError
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources
-from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.copy_export_import import (
     ALL_USERS,

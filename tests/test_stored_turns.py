@@ -11,7 +11,7 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.message import FunctionCall, Message, as_lines
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )
