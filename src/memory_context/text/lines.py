@@ -33,6 +33,26 @@ def blanked_colours(text: str) -> str:
     return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
 
 
+def without_line_numbers(text: str, first_line: int = 1) -> str:
+    """Return *text* without the numbers that `cat -n` and viewers of files write before lines; it has as many lines.
+
+    A number is left out only if it is the line's own, which begin with *first_line*: any other one says something.
+    """
+    if not text.startswith(_written_before(first_line)):
+        return text
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        written = _written_before(first_line + index)
+        if not line.startswith(written):
+            break
+        lines[index] = line[len(written[0]) :]
+    return "\n".join(lines)
+
+
+def _written_before(number: int) -> tuple[str, str]:
+    return f"{number:6}\t", f"{number:6}\u2192"  # an arrow to the right
+
+
 def as_on_terminal(text: str) -> str:
     """Return *text* without what a terminal would overwrite, as in a progress bar; the number of lines stays the same."""
     if "\r" not in text:
