@@ -60,6 +60,10 @@ _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
 _CLOSING = (")", "]", "}")
+# Lines that say nothing of what is below them: those of C's preprocessor; and those that go on with the opening of a block
+# that is above them: the end of a list of arguments, a brace on its own line, a word between.
+DIRECTIVE = re.compile(r"#[ \t]*(?:if|ifdef|ifndef|el\w*|endif)\b")
+_GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
 # The first word of a line, unless it is part of a speaker's name: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -317,9 +321,12 @@ def heads_above(
         begin = line_start(text, stop)
         end = stop
         stop = begin - 1
-        if not text[begin:end].strip():
+        if not text[begin:end].strip() or DIRECTIVE.match(text, begin):
             continue
         line = _line(text, begin, end, words)
+        if line.depth < depth and _GOES_ON.match(text, begin, end):
+            depth = line.depth + 1
+            continue
         if line.form in openers[:rank]:
             rank = openers.index(line.form)
         elif line.depth >= depth:
