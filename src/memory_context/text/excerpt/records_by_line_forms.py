@@ -324,6 +324,9 @@ def heads_above(
         if not text[begin:end].strip() or DIRECTIVE.match(text, begin):
             continue
         line = _line(text, begin, end, words)
+        # What is indented as much is beside it, unless nothing is indented.
+        if line.depth >= max(depth, 1):
+            continue
         if line.depth < depth and _GOES_ON.match(text, begin, end):
             depth = line.depth + 1
             continue
