@@ -23,10 +23,16 @@ from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
+from memory_context.text.excerpt.excerpt import (
+    ANSWER,
+    FROM_THE_FIRST,
+    Excerpt,
+    excerpt,
+    show_records,
+)
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.html_pages import words_of_page
+from memory_context.text.html_pages import PageWords, words_of_page
 from memory_context.text.lines import without_colours, without_line_numbers
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
@@ -242,8 +248,8 @@ def _records_as_seen(
 
     None if the text is neither, or if its words hold none of them, but its tags or programs do.
     """
-    page = words_of_page(text)
-    words = without_line_numbers(text) if page is None else page.text
+    page = words_of_page(text) or PageWords(without_line_numbers(text), FROM_THE_FIRST)
+    words = page.text
     if words == text:
         return None
     meant = records_meant(words, query, [(0, len(words))])
@@ -255,8 +261,6 @@ def _records_as_seen(
         return not request.in_sight(words[max(0, record.start - 1) : record.stop + 1])
 
     new = list(filter(is_new, meant))
-    if page is None:
-        return show_records(words, new, budget, count)
     shown = show_records(words, new, budget, count, page.numbers)
     # No line of the page itself is shown whole.
     return replace(shown, ranges=())

@@ -220,7 +220,7 @@ def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
 
 def _count_cells(text: str, start: int, stop: int) -> int:
     first_cell = start + depth_of(text, start)
-    return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, first_cell, stop))
+    return 1 + len(_BETWEEN_CELLS.findall(text, first_cell, stop))
 
 
 def turn_at(text: str, start: int, stop: int) -> Record:

@@ -60,9 +60,9 @@ _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
 _CLOSING = (")", "]", "}")
-# Lines that say nothing of what is below them: those of C's preprocessor; and those that go on with the opening of a block
-# that is above them: the end of a list of arguments, a brace on its own line, a word between.
-DIRECTIVE = re.compile(r"#[ \t]*(?:if|ifdef|ifndef|el\w*|endif)\b")
+# Lines that begin and end no block: blank ones, and those of C's preprocessor.
+BESIDE_BLOCKS = re.compile(r"[^\S\n]*$|#[ \t]*(?:if|ifdef|ifndef|el\w*|endif)\b", re.MULTILINE)
+# Lines with which the opening of a block goes on: the end of a list of arguments, a brace or a word on its own line.
 _GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
 # The first word of a line, unless it is part of a speaker's name: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
@@ -321,20 +321,20 @@ def heads_above(
         begin = line_start(text, stop)
         end = stop
         stop = begin - 1
-        if not text[begin:end].strip() or DIRECTIVE.match(text, begin):
+        if BESIDE_BLOCKS.match(text, begin):
             continue
         line = _line(text, begin, end, words)
         # What is indented as much is beside it, unless nothing is indented.
         if line.depth >= max(depth, 1):
             continue
-        if line.depth < depth and _GOES_ON.match(text, begin, end):
+        if depth and _GOES_ON.match(text, begin, end):
             depth = line.depth + 1
             continue
         if line.form in openers[:rank]:
             rank = openers.index(line.form)
-        elif line.depth >= depth:
+        elif not depth:
             continue
-        depth = min(depth, line.depth)
+        depth = line.depth
         head_end = min(end, begin + LONG_HEAD)
         heads.append((begin, head_end))
     return heads[::-1]
