@@ -65,7 +65,8 @@ _SIGNS = {
         rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
     ),
     "C": (
-        r"(?:typedef )?struct (\w+).*\{|(?:static |const |inline )*(?:int|void|char|double|bool|size_t)[ *]+"
+        r"(?:typedef )?struct (\w+)[^=\n]*\{"
+        r"|(?:static |const |inline |unsigned )*(?:int|void|char|double|float|bool|long|\w+_t|\w+ ?\*)[ *]*\b"
         r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
         r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)[^;]*\{"
         r"|(?:virtual|explicit|friend|inline|extern(?! crate)) .*|.*\) const\b"
@@ -80,7 +81,8 @@ _SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 # Parts of Python that do not show the language: strings in triple quotes, and comments.
 _TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
-_COMMENT = re.compile(rf"{_BEFORE_CODE}#")
+_COMMENT = re.compile(rf"^{_BEFORE_CODE}#.*", re.MULTILINE)
+_C_COMMENT = re.compile(rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*", re.MULTILINE)
 _STATEMENTS = ("def ", "class ", "import ", "from ", "async def ")
 _FENCE = "```"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
@@ -128,29 +130,20 @@ def _language_in(sample: Sample) -> str:
     if not language and _FENCE not in sample.head:
         # A Python module may begin with more documentation than statements.
         undocumented = _TEXT.sub('""""""', sample.head)
-        lines = (line[:LONGEST_LINE] for line in undocumented.split("\n"))
-        code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+        code = _lines_of_code(_COMMENT.sub("", undocumented))
         if any(line.lstrip().startswith(_STATEMENTS) for line in code):
             language = _language_of(code, ["Python"])
-    if not language and ("//" in sample.head or "/*" in sample.head):
-        code = _without_comments(sample.head)
+    if not language and _C_COMMENT.search(sample.head):
+        # Most of a file may be a licence, or the documentation of its members.
+        code = _lines_of_code(_C_COMMENT.sub("", sample.head))
         if not any(_FENCE in line for line in code):
             # Python, the first language, has no such comments.
             language = _language_of(code, languages[1:])
     return language
 
 
-def _without_comments(text: str) -> list[str]:
-    """Return the lines of code: most of a file may be a licence, or the documentation of its members."""
-    code = list[str]()
-    is_comment = False
-    for line in text.split("\n"):
-        beginning = line.lstrip()[:2]
-        is_comment = is_comment or beginning == "/*"
-        if beginning and not is_comment and beginning != "//":
-            code.append(line[:LONGEST_LINE])
-        is_comment = is_comment and "*/" not in line
-    return code
+def _lines_of_code(text: str) -> list[str]:
+    return [line[:LONGEST_LINE] for line in text.split("\n") if line.strip()]
 
 
 def _language_of(lines: list[str], languages: list[str]) -> str:
