@@ -23,6 +23,11 @@ from memory_context.text.ranges import Span
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
+# A method in the body of a class of JavaScript or TypeScript.
+_METHOD = (
+    r"|(?:(?:async|static|get|set|override|public|private|protected) )*[*#]?"
+    r"(?!(?:if|for|while|switch|catch|with|function)\b)(\w+) ?\([^;\n]*\{$"
+)
 # For each language, a pattern for the beginnings of its lines; its groups are the names that a line defines. If two
 # languages match equally many lines, the first one wins, so the later one of two that are alike needs lines that only it
 # has: TypeScript those with types. The same holds for C# after Java, and for Perl after Rust.
@@ -34,11 +39,12 @@ _SIGNS = {
     "JavaScript": (
         r"(?:export )?(?:default )?class (\w+).*\{|(?:export )?(?:async )?function\*? (\w+)"
         r"|const (\w+) = (?:async )?(?:\([^)\n]*\)|\w+) =>|(?:const|let|var) .*[=;]|module\.exports"
-        r"|import .* from ['\"]"
+        r"|import .* from ['\"]" + _METHOD
     ),
     "TypeScript": (
         r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
-        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
+        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]" + _METHOD
+        + r"|.*: (?:string|number|boolean)"
     ),
     "Java": (
         rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|(?!static (?:inline|.*;$)){_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
