@@ -70,6 +70,10 @@ _SIGNS = {
         r"<\?php|(?:abstract |final )?(?:class|interface|trait) (\w+)[^:]*$|return \$|\$this->"
         rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
     ),
+    "SQL": (
+        r"(?i:create (?:or replace |unique |temp(?:orary)? )*\w+ (?:if not exists )?([\w.]+)"
+        r"|(?:alter|drop|comment on) \w+ |insert into |select |returns \w|language \w)"
+    ),
     "C": (
         r"(?:typedef )?struct (\w+)[^=\n]*\{"
         r"|(?:static |const |inline |unsigned )*(?:int|void|char|double|float|bool|long|\w+_t|\w+ ?\*)[ *]*\b"

@@ -167,11 +167,11 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
 
 
 def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[_Line]:
-    """Yield the lines that begin in ``text[start:stop]`` and are not blank."""
+    """Yield the lines that begin in ``text[start:stop]``, but not those beside all blocks."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
             return
-        if text[begin:end].strip():
+        if not BESIDE_BLOCKS.match(text, begin):
             yield _line(text, begin, end, words)
 
 
