@@ -309,7 +309,9 @@ CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.spl
 CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
 NUMBERED_GO = "".join(
     f"{number:6}\t{line}\n"
-    for number, line in enumerate(f"// Package shop sells.\n// It is small.\n\n{GO}".splitlines(), 1)
+    for number, line in enumerate(
+        f"// Package shop sells.\n// It is small.\n\n{GO}".splitlines(), 1
+    )
 )
 C_OF_TYPES = """\
 /* Reads and closes. */

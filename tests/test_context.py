@@ -366,7 +366,9 @@ class TestRecall:
 
     async def test_without_numbers_of_lines(self, context: MemoryContext) -> None:
         """A function comes back whole from a file that was read with numbers before its lines."""
-        code = (f"def load{n}(key):\n    # Looks {n} up.\n\n    return book{n}\n\n" for n in range(200))
+        code = (
+            f"def load{n}(key):\n    # Looks {n} up.\n\n    return book{n}\n\n" for n in range(200)
+        )
         lines = enumerate("\n".join(code).split("\n"), 1)
         numbered = "\n".join(f"{number:6}\t{line}" for number, line in lines)
         await fill(context, user("go"), call("fetch"), results(numbered))

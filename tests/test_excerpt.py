@@ -499,10 +499,10 @@ def test_numbers_that_are_not_those_of_the_lines_stay() -> None:
 @for_each("question", ["Which functions call open_pool?", "Who uses open_pool?"])
 def test_who_calls_a_function_is_answered_where_it_is_called(question: str) -> None:
     """The definition of the function says nothing of it."""
-    others = "".join(f"def step_{n}(key):\n    rate = {n}\n    return rate\n\n\n" for n in range(50))
-    code = (
-        f"def open_pool(size):\n    return size\n\n\n{others}def refresh(size):\n    open_pool(size)\n"
+    others = "".join(
+        f"def step_{n}(key):\n    rate = {n}\n    return rate\n\n\n" for n in range(50)
     )
+    code = f"def open_pool(size):\n    return size\n\n\n{others}def refresh(size):\n    open_pool(size)\n"
     shown = excerpt(code, question, 80, len, ranking=ANSWER).text
     assert "def refresh(size):\n    open_pool(size)" in shown
     assert "def open_pool" not in shown

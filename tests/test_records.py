@@ -222,7 +222,9 @@ def test_the_heads_of_a_line_of_code_are_what_it_is_in(
 
 def test_an_indentation_of_tabs_has_no_cells() -> None:
     """Lines of code below each other, indented with tabs, are no rows: they come with what they are in."""
-    text = "while read ref\ndo\n\t\tif known\n\t\tthen\n\t\t\told=$ref\n\t\t\tnew=$sha\n\t\tfi\ndone\n"
+    text = (
+        "while read ref\ndo\n\t\tif known\n\t\tthen\n\t\t\told=$ref\n\t\t\tnew=$sha\n\t\tfi\ndone\n"
+    )
     assert _shown(text, "new=").startswith("while read ref\n")
 
 

@@ -43,7 +43,8 @@ _SIGNS = {
     ),
     "TypeScript": (
         r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
-        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]" + _METHOD
+        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]"
+        + _METHOD
         + r"|.*: (?:string|number|boolean)"
     ),
     "Java": (

@@ -41,7 +41,9 @@ MOST_COMPARED = 40
 # An order or a statement must have this many words to ask for a record by what they tell; the verb of an order is one.
 LEAST_ASKED = 3
 # Such a question is not answered by the definition of the function that it names, but where that is called.
-_ASKS_FOR_USES = re.compile(r"\b(?:who|wh(?:at|ich)(?: \w+)?|where is \w+) (?:calls?|called|uses?|used)\b", re.IGNORECASE)
+_ASKS_FOR_USES = re.compile(
+    r"\b(?:who|wh(?:at|ich)(?: \w+)?|where is \w+) (?:calls?|called|uses?|used)\b", re.IGNORECASE
+)
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language occur by chance.
 MANY_CHUNKS = 100
