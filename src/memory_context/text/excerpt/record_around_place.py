@@ -421,8 +421,8 @@ def _item_at(text: str, start: int, stop: int) -> Record:
                 depth = depth_of(text, begin)
             elif _FIELD.match(text, start):
                 return Record(*_short_fields_around(text, start, stop), parents)
-    stop = _end_below(text, begin, stop, depth)
-    return Record(begin, stop, heads_above(text, begin, depth))
+    end = _end_below(text, begin, stop, depth)
+    return Record(begin, end, heads_above(text, begin, depth))
 
 
 def _end_below(text: str, begin: int, stop: int, depth: int) -> int:

@@ -335,8 +335,7 @@ def heads_above(
         elif not depth:
             continue
         depth = line.depth
-        head_end = min(end, begin + LONG_HEAD)
-        heads.append((begin, head_end))
+        heads.append((begin, min(end, begin + LONG_HEAD)))
     return heads[::-1]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, filterfalse, islice
+from operator import attrgetter
 
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
@@ -211,9 +212,9 @@ class RankedPlaces:
             key=lambda place: (found.weight_beside(place), found.texts.recency_of(place.key)),
             reverse=True,
         )
-        in_rows = [place for place in places if not place.names_a_column]
+        in_rows = filterfalse(attrgetter("names_a_column"), places)
         if _ASKS_FOR_USES.search(self.message):
-            in_rows = list(filterfalse(names_its_record, in_rows)) or in_rows
+            in_rows = filterfalse(names_its_record, in_rows)
         compared = dict[str, Occurrence]()
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
