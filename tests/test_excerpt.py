@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice, pairwise, permutations
+from itertools import chain, islice, pairwise, permutations
 from string import ascii_lowercase
 from typing import Any
 
@@ -456,6 +456,56 @@ def test_a_statement_keeps_its_function() -> None:
     shown = excerpt(code, "where is beta_30 set", 150, len).text
     assert "def compute_beta(value_0):" in shown
     assert "beta_30 = beta_29 + 1" in shown
+
+
+def test_a_statement_behind_a_directive_keeps_its_function() -> None:
+    """A line of the preprocessor at the margin does not end the function that it is in."""
+    opens = f"static void compute(int value_0, {'const struct options *options, ' * 2}int rest) {{"
+    lines = [f"    value_{n} = value_{n - 1};" for n in range(1, 40)]
+    lines[20:20] = ["#ifdef KEEP", "    keep(value_20);", "#endif"]
+    code = "\n".join([opens, *lines, "}"])
+    shown = excerpt(code, "where is value_30 set", 200, len).text
+    assert opens in shown
+    assert "value_30 = value_29;" in shown
+
+
+NUMBERED = [
+    f"{number:6}\t{line}"
+    for number, line in enumerate(
+        chain.from_iterable(
+            (f"func load{n}(key int) int {{", f"\t// Looks {n} up.", f"\treturn book{n}", "}", "")
+            for n in range(60)
+        ),
+        1,
+    )
+]
+
+
+def test_numbers_of_lines_are_left_out() -> None:
+    """Code with numbers before its lines is shown as code: by its functions, and the gap marks give the numbers."""
+    found = excerpt("\n".join(NUMBERED), "what does load41 return", 90, len)
+    assert found.text == (
+        "…206\nfunc load41(key int) int {\n\t// Looks 41 up.\n\treturn book41\n} …"
+    )
+    assert found.ranges == ((206, 209),)
+
+
+def test_numbers_that_are_not_those_of_the_lines_stay() -> None:
+    """The numbers of a part of a file, from line 6 on, are not known from the gap marks."""
+    shown = excerpt("\n".join(NUMBERED[5:]), "what does load41 return", 90, len).text
+    assert "   206\tfunc load41(key int) int {" in shown
+
+
+@for_each("question", ["Which functions call open_pool?", "Who uses open_pool?"])
+def test_who_calls_a_function_is_answered_where_it_is_called(question: str) -> None:
+    """The definition of the function says nothing of it."""
+    others = "".join(
+        f"def step_{n}(key):\n    rate = {n}\n    return rate\n\n\n" for n in range(50)
+    )
+    code = f"def open_pool(size):\n    return size\n\n\n{others}def refresh(size):\n    open_pool(size)\n"
+    shown = excerpt(code, question, 80, len, ranking=ANSWER).text
+    assert "def refresh(size):\n    open_pool(size)" in shown
+    assert "def open_pool" not in shown
 
 
 @for_each("opens", ["{", ":"])

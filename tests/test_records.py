@@ -148,6 +148,93 @@ def test_of_a_long_function_its_beginning_comes() -> None:
     assert len(found) < 1300
 
 
+ALLMAN = """\
+static bool Load(const char* path, bool retried)
+{
+    Item item;
+
+    if (!path)
+    {
+        int ceiling = 32;
+
+        retry(ceiling);
+    }
+    return item;
+}
+"""
+BLACK = """\
+class Pool:
+    scheme = "tcp"
+
+    def open(
+        self,
+        host: str,
+    ) -> Conn:
+        host = host.lower()
+
+        if self.is_full:
+            return None
+
+        # Made here.
+        conn = dial(host)
+"""
+RUST = """\
+fn refill<M>(pool: &Pool<M>)
+where
+    M: Manager,
+{
+    let least = 4;
+
+    pool.grow(least);
+}
+"""
+DIRECTIVES = """\
+int keep_alive(int fd) {
+    int value = 1;
+
+    set(fd, value);
+#ifdef __linux__
+
+    value = most(fd);
+
+#endif
+    return set(fd, value);
+}
+"""
+
+
+@for_each(
+    "text,wanted,heads",
+    [
+        (ALLMAN, "retry", ["static bool Load(const char* path, bool retried)", "    if (!path)"]),
+        (BLACK, "dial", ["class Pool:", "    def open("]),
+        (RUST, "grow", ["fn refill<M>(pool: &Pool<M>)"]),
+        (DIRECTIVES, "most", ["int keep_alive(int fd) {"]),
+    ],
+)
+def test_the_heads_of_a_line_of_code_are_what_it_is_in(
+    text: str, wanted: str, heads: list[str]
+) -> None:
+    """They are the first lines of its function and blocks, not a brace, the end of a list of arguments or a directive."""
+    start = text.index(wanted)
+    record = record_at(text, start, start + len(wanted))
+    assert [text[begin:end] for begin, end in record.heads] == heads
+
+
+def test_an_indentation_of_tabs_has_no_cells() -> None:
+    """Lines of code below each other, indented with tabs, are no rows: they come with what they are in."""
+    text = (
+        "while read ref\ndo\n\t\tif known\n\t\tthen\n\t\t\told=$ref\n\t\t\tnew=$sha\n\t\tfi\ndone\n"
+    )
+    assert _shown(text, "new=").startswith("while read ref\n")
+
+
+def test_the_first_paragraph_of_a_function_is_not_all_of_it() -> None:
+    """The record of a comment above a function goes on behind the blank lines within the function."""
+    text = "/* Saves it. */\nvoid save(int n) {\n  int rate = n;\n\n  write(rate);\n}\n\nvoid load() {\n}\n"
+    assert "write(rate);" in _shown(text, "Saves")
+
+
 HUNKS = "diff --git a/conf.py b/conf.py\n--- a/conf.py\n+++ b/conf.py\n" + _of_each(
     "@@ -{n},3 +{n},3 @@\n # of {name}\n-{name}_size = {n}\n+{name}_size = {n}00\n \n"
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ class PageWords(NamedTuple):
     """
 
     text: str
-    numbers: list[int]
+    numbers: Sequence[int]
 
 
 def words_of_page(text: str) -> PageWords | None:

@@ -23,6 +23,11 @@ from memory_context.text.ranges import Span
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
+# A method in the body of a class of JavaScript or TypeScript.
+_METHOD = (
+    r"|(?:(?:async|static|get|set|override|public|private|protected) )*[*#]?"
+    r"(?!(?:if|for|while|switch|catch|with|function)\b)(\w+) ?\([^;\n]*\{$"
+)
 # For each language, a pattern for the beginnings of its lines; its groups are the names that a line defines. If two
 # languages match equally many lines, the first one wins, so the later one of two that are alike needs lines that only it
 # has: TypeScript those with types. The same holds for C# after Java, and for Perl after Rust.
@@ -34,11 +39,13 @@ _SIGNS = {
     "JavaScript": (
         r"(?:export )?(?:default )?class (\w+).*\{|(?:export )?(?:async )?function\*? (\w+)"
         r"|const (\w+) = (?:async )?(?:\([^)\n]*\)|\w+) =>|(?:const|let|var) .*[=;]|module\.exports"
-        r"|import .* from ['\"]"
+        r"|import .* from ['\"]" + _METHOD
     ),
     "TypeScript": (
         r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
-        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
+        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]"
+        + _METHOD
+        + r"|.*: (?:string|number|boolean)"
     ),
     "Java": (
         rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|(?!static (?:inline|.*;$)){_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
@@ -64,8 +71,13 @@ _SIGNS = {
         r"<\?php|(?:abstract |final )?(?:class|interface|trait) (\w+)[^:]*$|return \$|\$this->"
         rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
     ),
+    "SQL": (
+        r"(?i:create (?:or replace |unique |temp(?:orary)? )*\w+ (?:if not exists )?([\w.]+)"
+        r"|(?:alter|drop|comment on) \w+ |insert into |select |returns \w|language \w)"
+    ),
     "C": (
-        r"(?:typedef )?struct (\w+).*\{|(?:static |const |inline )*(?:int|void|char|double|bool|size_t)[ *]+"
+        r"(?:typedef )?struct (\w+)[^=\n]*\{"
+        r"|(?:static |const |inline |unsigned )*(?:int|void|char|double|float|bool|long|\w+_t|\w+ ?\*)[ *]*\b"
         r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
         r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)[^;]*\{"
         r"|(?:virtual|explicit|friend|inline|extern(?! crate)) .*|.*\) const\b"
@@ -80,7 +92,8 @@ _SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 # Parts of Python that do not show the language: strings in triple quotes, and comments.
 _TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
-_COMMENT = re.compile(rf"{_BEFORE_CODE}#")
+_COMMENT = re.compile(rf"^{_BEFORE_CODE}#.*", re.MULTILINE)
+_C_COMMENT = re.compile(rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*", re.MULTILINE)
 _STATEMENTS = ("def ", "class ", "import ", "from ", "async def ")
 _FENCE = "```"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
@@ -128,29 +141,20 @@ def _language_in(sample: Sample) -> str:
     if not language and _FENCE not in sample.head:
         # A Python module may begin with more documentation than statements.
         undocumented = _TEXT.sub('""""""', sample.head)
-        lines = (line[:LONGEST_LINE] for line in undocumented.split("\n"))
-        code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+        code = _lines_of_code(_COMMENT.sub("", undocumented))
         if any(line.lstrip().startswith(_STATEMENTS) for line in code):
             language = _language_of(code, ["Python"])
-    if not language and ("//" in sample.head or "/*" in sample.head):
-        code = _without_comments(sample.head)
+    if not language and _C_COMMENT.search(sample.head):
+        # Most of a file may be a licence, or the documentation of its members.
+        code = _lines_of_code(_C_COMMENT.sub("", sample.head))
         if not any(_FENCE in line for line in code):
             # Python, the first language, has no such comments.
             language = _language_of(code, languages[1:])
     return language
 
 
-def _without_comments(text: str) -> list[str]:
-    """Return the lines of code: most of a file may be a licence, or the documentation of its members."""
-    code = list[str]()
-    is_comment = False
-    for line in text.split("\n"):
-        beginning = line.lstrip()[:2]
-        is_comment = is_comment or beginning == "/*"
-        if beginning and not is_comment and beginning != "//":
-            code.append(line[:LONGEST_LINE])
-        is_comment = is_comment and "*/" not in line
-    return code
+def _lines_of_code(text: str) -> list[str]:
+    return [line[:LONGEST_LINE] for line in text.split("\n") if line.strip()]
 
 
 def _language_of(lines: list[str], languages: list[str]) -> str:

@@ -215,7 +215,8 @@ def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
 
 
 def _count_cells(text: str, start: int, stop: int) -> int:
-    return 1 + len(_BETWEEN_CELLS.findall(text, start, stop))
+    first_cell = start + depth_of(text, start)
+    return 1 + len(_BETWEEN_CELLS.findall(text, first_cell, stop))
 
 
 def _object_at(text: str, start: int) -> Record | None:
@@ -386,8 +387,12 @@ def _block_at(text: str, first: int, last: int) -> Record:
     is_whole_text = (start, stop) == (0, len(text))
     is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
     if is_paragraph and not opens_block(text, first, last):
+        depth = depth_of(text, start)
         end = _end_of_headed(text, start, stop)
-        heads = heads_above(text, start, depth_of(text, start))
+        # A paragraph with which a function begins is not all of it.
+        if depth_of(text, line_start(text, stop)) > depth:
+            end = _end_below(text, start, end, depth)
+        heads = heads_above(text, start, depth)
         return Record(start, end, heads)
     return _item_at(text, first, last)
 
@@ -421,6 +426,12 @@ def _item_at(text: str, start: int, stop: int) -> Record:
                 depth = depth_of(text, begin)
             elif _FIELD.match(text, start):
                 return Record(*_short_fields_around(text, start, stop), parents)
+    end = _end_below(text, begin, stop, depth)
+    return Record(begin, end, heads_above(text, begin, depth))
+
+
+def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
+    """Return where what is indented below *depth* ends, after *stop*; as far as a record that starts at *begin* may go."""
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
@@ -429,7 +440,7 @@ def _item_at(text: str, start: int, stop: int) -> Record:
         if depth_of(text, next_start) <= depth:
             break
         stop = next_stop
-    return Record(begin, stop, heads_above(text, begin, depth))
+    return stop
 
 
 def _short_fields_around(text: str, start: int, stop: int) -> Span:

@@ -60,6 +60,10 @@ _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
 _CLOSING = (")", "]", "}")
+# Lines that begin and end no block: blank ones, and those of C's preprocessor.
+BESIDE_BLOCKS = re.compile(r"[^\S\n]*$|#[ \t]*(?:if|ifdef|ifndef|el\w*|endif)\b", re.MULTILINE)
+# Lines with which the opening of a block goes on: the end of a list of arguments, a brace or a word on its own line.
+_GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
 # The first word of a line, unless it is part of a speaker's name: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -163,11 +167,11 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
 
 
 def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[_Line]:
-    """Yield the lines that begin in ``text[start:stop]`` and are not blank."""
+    """Yield the lines that begin in ``text[start:stop]``, but not those beside all blocks."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
             return
-        if text[begin:end].strip():
+        if not BESIDE_BLOCKS.match(text, begin):
             yield _line(text, begin, end, words)
 
 
@@ -317,16 +321,21 @@ def heads_above(
         begin = line_start(text, stop)
         end = stop
         stop = begin - 1
-        if not text[begin:end].strip():
+        if BESIDE_BLOCKS.match(text, begin):
             continue
         line = _line(text, begin, end, words)
+        # What is indented as much is beside it, unless nothing is indented.
+        if line.depth >= max(depth, 1):
+            continue
+        if depth and _GOES_ON.match(text, begin, end):
+            depth = line.depth + 1
+            continue
         if line.form in openers[:rank]:
             rank = openers.index(line.form)
-        elif line.depth >= depth:
+        elif not depth:
             continue
-        depth = min(depth, line.depth)
-        head_end = min(end, begin + LONG_HEAD)
-        heads.append((begin, head_end))
+        depth = line.depth
+        heads.append((begin, min(end, begin + LONG_HEAD)))
     return heads[::-1]
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
-from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
+from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS, LONGEST_RECORD
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import (
     begins_value,
@@ -382,8 +382,7 @@ def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: in
             here are removed, and one that begins here is added.
         index: The index that the segment will have.
     """
-    is_blank = text[begin : begin + 1] in ("", "\n")
-    if is_blank:
+    if BESIDE_BLOCKS.match(text, begin):
         return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
