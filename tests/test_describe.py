@@ -560,7 +560,7 @@ def test_code_below_comments(code: str, line: str) -> None:
         ),
         (
             "class Cart {\n    public function total() {\n        return $this->total;\n    }\n}\n",
-            "PHP source, 5 lines: Cart",
+            "PHP source, 5 lines: Cart, total",
         ),
     ],
 )

@@ -230,6 +230,10 @@ def test_preview_of_a_text_without_rows() -> None:
     """Its lines are no table worth a line, which would say no more than that it has lines."""
     memory = _memory("shop/book.py:42: rate = 1\nshop/book.py:57: rate = 2\nA note.\n")
     assert "" == table_line(memory.get("t").text, memory.counter, 1000)
+    memory = _memory("line,text\n3,rate = 1\n7,rate = 2\n")
+    assert "Columns: line number, text text" in table_line(
+        memory.get("t").text, memory.counter, 1000
+    )
 
 
 def test_too_many_queries_in_each_other() -> None:

@@ -19,10 +19,11 @@ from memory_context.text.describe.sample_for_describers import (
     Sample,
     sample_of,
 )
+from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
 
 LOOKED_AT = 120
-_MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
+_MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )++"
 # A method in the body of a class of JavaScript or TypeScript.
 _METHOD = (
     r"|(?:(?:async|static|get|set|override|public|private|protected) )*[*#]?"
@@ -79,7 +80,7 @@ _SIGNS = {
         r"(?:typedef )?struct (\w+)[^=\n]*\{"
         r"|(?:static |const |inline |unsigned )*(?:int|void|char|double|float|bool|long|\w+_t|\w+ ?\*)[ *]*\b"
         r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
-        r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)[^;]*\{"
+        r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)(?:[^;]*\{|$)"
         r"|(?:virtual|explicit|friend|inline|extern(?! crate)) .*|.*\) const\b"
         r"|.*= (?:default|delete);|[\w:<>&*]+ [*&]?\w+::~?\w+\([^;\n]*$"
     ),
@@ -109,7 +110,7 @@ def describe_source(sample: Sample) -> Description | None:
     if not language:
         return None
     text = sample.text
-    defined = _names_defined(text, language, (0, COUNTED_AT_MOST))
+    defined = _names_defined(text, language, (0, min(len(text), COUNTED_AT_MOST)))
     names = unique_names(text[start:stop] for start, stop in defined)
     facts = f"{language} source"
     if sample.path:
@@ -126,10 +127,13 @@ def names_defined(text: str, regions: Iterable[Span]) -> Iterator[Span]:
 
 
 def _names_defined(text: str, language: str, region: Span) -> Iterator[Span]:
-    begins_line = re.compile(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", re.MULTILINE)
-    for match in begins_line.finditer(text, *region):
-        if match.lastindex:
-            yield match.span(match.lastindex)
+    sign = re.compile(f"{_BEFORE_CODE}(?:{_SIGNS[language]})")
+    for begin, end in line_spans(text, *region):
+        line = text[begin : min(end, begin + LONGEST_LINE)].rstrip()
+        match = sign.match(line)
+        if match and match.lastindex:
+            start, stop = match.span(match.lastindex)
+            yield begin + start, begin + stop
 
 
 def _language_in(sample: Sample) -> str:

@@ -17,7 +17,7 @@ from itertools import chain
 
 from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
-from memory_context.text.excerpt.rare_lines import LISTED, from_both_ends, telling_lines
+from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
 
@@ -28,6 +28,8 @@ SMALL = 1e-9
 # report an error are worth; the next lines from both ends are worth a half, a third, and so on. Wherever they are, they
 # keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
+# An error that is reported so often in the same words is the cause of many failures.
+LEAST_CAUSED = 10
 # The worth of the line that begins a definition in source code, such as a function, if no other one holds more of the
 # question; and the share of their worth that segments in this definition keep. Others have as much less as they hold less.
 WORTH_OF_DEFINITION = 4.0
@@ -142,14 +144,16 @@ def score(
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
-        faults = [
+        reported = (
             index
             for index in places_of_faults(held_by)
             if index >= 0 and reports_fault(found.shown(index))
-        ]
+        )
+        faults, causes = _in_own_words(found, reported)
         ends = _telling_ends(found)
         telling = (
-            ("fault", WORTH_OF_FAULT, ranking.end, _often_first(found, faults)),
+            ("fault", WORTH_OF_FAULT, ranking.end, from_both_ends(faults)),
+            ("cause", WORTH_OF_FAULT, ranking.end, causes),
             ("rare", ranking.rare, 1.0, rare),
             ("end", OUTERMOST, ranking.end, ends),
         )
@@ -186,19 +190,19 @@ def _hits(
     return [frozenset(words_in[index]) for index in range(count)]
 
 
-def _often_first(found: Segmentation, faults: Sequence[int]) -> list[int]:
-    """Return *faults* with what is reported most often in the same words first, as the one cause of many failures is."""
-    indexes = list(from_both_ends(faults))
+def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Return the first of those *faults* that are reported in the same words, and of them the cause of most of them.
+
+    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail.
+    """
     first = dict[str, int]()
     counts = Counter[str]()
     for index in faults:
         fault = found.shown(index).strip()
         first.setdefault(fault, index)
         counts[fault] += 1
-    for fault, count in counts.most_common(1):
-        if count >= LISTED:
-            indexes.insert(0, first[fault])
-    return list(dict.fromkeys(indexes))
+    causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
+    return list(first.values()), causes
 
 
 def _telling_ends(found: Segmentation) -> list[int]:

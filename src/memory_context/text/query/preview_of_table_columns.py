@@ -8,7 +8,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.query.number_notations_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
-from memory_context.text.rows.rows_in_text import OF_LINES, table_of
+from memory_context.text.rows.rows_in_text import LINES, table_of
 from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -27,7 +27,7 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
     except InvalidSelectionError:
         return ""
     sample = list(islice(table.rows(), SAMPLED))
-    if not sample or table.columns == OF_LINES:
+    if not sample or table.name == LINES:
         return ""
     columns = list[str]()
     for name, notation in zip(table.columns, notations_of(table, sample), strict=True):

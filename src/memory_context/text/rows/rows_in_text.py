@@ -37,8 +37,8 @@ LEAST_ROWS = 2
 # A table of two columns may describe a term in each row, and have no names.
 LEAST_COLUMNS = 3
 _BARS_AT_ENDS = re.compile(r"\| .*\|")
-# The columns of a text without rows.
-OF_LINES = ("line", "text")
+# What the table of a text without rows is called.
+LINES = "the lines"
 NO_TABLE = "this text has no rows: it is empty"
 
 
@@ -65,7 +65,7 @@ def table_of(text: str, *, is_answer: bool = False) -> TextTable:
         for number, line in enumerate(lines_of(text), 1):
             yield [number, line]
 
-    return _rows_in(text) or TextTable(OF_LINES, lines, "the lines")
+    return _rows_in(text) or TextTable(("line", "text"), lines, LINES)
 
 
 def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
