@@ -627,6 +627,13 @@ def test_only_what_frames_the_texts_of_an_mcp_result_is_left_out(
     assert len(_at(document, path)) == len(members) + missing
 
 
+def test_objects_in_sequence_are_shown_by_their_members() -> None:
+    """As a filter of JSON prints them, over several lines each, without a list around them."""
+    text = "\n".join(json.dumps(issue, indent=2) for issue in ISSUES)
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert '$[3] {"number": 3, "title": "Crash of part_3", ' in shown
+
+
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
     """As agents that print a result and keep its first characters have it; no path could be followed there."""
     inner = _mcp_result(json.dumps(ISSUES))
