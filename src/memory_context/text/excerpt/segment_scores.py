@@ -50,7 +50,7 @@ VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
-_NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
+_NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class _Chosen:
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
-            record = place.record
+            record = self._found.record_with_values(place)
             length = record.stop - record.start
             if not self._is_seen(place.key, record.start, record.stop):
                 if rank > 0 and self.characters + length > SEVERAL_CHARACTERS:
