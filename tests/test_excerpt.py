@@ -631,7 +631,7 @@ def test_objects_in_sequence_are_shown_by_their_members() -> None:
     """As a filter of JSON prints them, over several lines each, without a list around them."""
     text = "\n".join(json.dumps(issue, indent=2) for issue in ISSUES)
     shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
-    assert '$[3] {"number": 3, "title": "Crash of part_3", ' in shown
+    assert '$[2] {"number": 2, "title": "Crash of part_2", ' in shown
 
 
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
