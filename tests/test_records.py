@@ -682,6 +682,29 @@ def test_of_long_members_the_beginnings_come(indent: int | None) -> None:
     assert len(shown) < 600
 
 
+@for_each("indent", [None, 2])
+def test_of_a_long_object_links_come_last(indent: int | None) -> None:
+    """The objects of web APIs are full of addresses; what such an object says comes before them."""
+    link = "https://api.example.com/issues/" + "x" * 200
+    issues = [
+        {
+            "url": link,
+            "title": f"Pump {n} stops",
+            "labels_url": link,
+            "comments_url": link,
+            "events_url": link,
+            "repository_url": link,
+            "text": "It stops at night. " * 50,
+            "html_url": link,
+            "state": f"closed-{n}",
+        }
+        for n in range(4)
+    ]
+    text = json.dumps(issues, indent=indent)
+    assert '"state": "closed-2"' in _shown(text, "Pump 2")
+    assert link in _shown(text, link)
+
+
 def test_in_a_long_member_what_is_near_comes() -> None:
     """Of a place far into a file's content comes what is near it, and the file's name."""
     files = [{"path": f"plan-{n}.md", "content": f"Crane {n}. " * 700, "size": n} for n in range(3)]

@@ -65,6 +65,7 @@ _NON_SPACE = re.compile(r"\S")
 _MORE_THAN_COMMA = re.compile(r"[^\s,]")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
+_KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
 # A value that is no object or list, with its key; a string with escapes is passed over.
 _KEY_AND_VALUE = re.compile(
     r"""(?:"[^"\\\n]{1,80}"|'[^'\\\n]{1,80}')\s*:\s*(?:"[^"\\\n]{0,300}"|'[^'\\\n]{0,300}'|[^\s,{}\[\]"']+)"""
@@ -276,7 +277,7 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     """Return an object that is too long to be shown whole, with only the beginnings of its long members.
 
     So a file's name, owner and size are shown beside its content. If there is no room for all members, those nearest to
-    the place are shown. None if no member is long: few of the many members of a mapping are wanted.
+    the place are shown, links last. None if no member is long: few of the many members of a mapping are wanted.
 
     Args:
         text: The text.
@@ -291,9 +292,14 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     own = next((start for start, stop in members if start <= place < stop), None)
     if text[begin] != "{" or own is None or all(map(_is_short, members)):
         return None
+    def distance(member: Span) -> int:
+        """Return how far a member is from the place; links, which are long and many, count as very far."""
+        is_link = _KEY_OF_LINK.match(text, *member)
+        return abs(member[0] - own) * (REACHES[0] if is_link else 1)
+
     left = LONG_RECORD
     shown = list[Span]()
-    for member in sorted(members, key=lambda member: abs(member[0] - own)):
+    for member in sorted(members, key=distance):
         part = _part_of_member(member, place)
         left -= part[1] - part[0]
         if left > 0:
