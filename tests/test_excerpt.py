@@ -638,7 +638,9 @@ def test_links_gain_nothing_by_recurring() -> None:
     """Ids that recur connect objects; a link that each of them has tells nothing about any."""
     kit = "https://api.example.com/repos/acme/kit"
     sizes = list(range(60))
-    pushes = [{"kit": kit, "sizes": sizes, "branch": f"fix-{name}/main"} for name in ascii_lowercase]
+    pushes = [
+        {"kit": kit, "sizes": sizes, "branch": f"fix-{name}/main"} for name in ascii_lowercase
+    ]
     shown = excerpt(json.dumps(pushes), "", 40, default_counter().count, ranking=PREVIEW).text
     assert kit not in shown
     assert "fix-b/main" in shown

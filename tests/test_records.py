@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from string import ascii_lowercase
 from typing import Any
 
 from for_each import for_each
@@ -714,6 +715,23 @@ def test_a_line_of_prose_comes_with_the_rest_of_its_sentence() -> None:
     assert "kept out all frogs\nexcept the natterjack." in shown
     assert "meadows" not in shown
     assert "Salt above six grams" in _shown(text, "natterjack")
+
+
+def test_a_cue_of_subtitles_begins_with_its_number() -> None:
+    """Each block between blank lines is a record, although a time begins a line within it."""
+    cues = [
+        f"5f1c-{n}\n00:{n:02}:01.000 --> 00:{n:02}:04.000\n<v Ann>The {name} is next.\n"
+        for n, name in enumerate(ascii_lowercase)
+    ]
+    assert _shown("WEBVTT\n\n" + "\n".join(cues), "The k is") == f"…43\n{cues[10].rstrip()} …"
+
+
+def test_a_gap_has_one_mark() -> None:
+    """Above an object that is indented, the mark with the number of its line is enough."""
+    docks = {"docks": [{"name": name, "cranes": [7, 9]} for name in ascii_lowercase]}
+    shown = _shown(json.dumps(docks, indent=2), '"k"')
+    assert '"name": "k"' in shown
+    assert "\n… " not in shown
 
 
 def test_in_a_long_member_what_is_near_comes() -> None:

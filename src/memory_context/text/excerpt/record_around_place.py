@@ -296,6 +296,7 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     own = next((start for start, stop in members if start <= place < stop), None)
     if text[begin] != "{" or own is None or all(map(_is_short, members)):
         return None
+
     def distance(member: Span) -> int:
         """Return how far a member is from the place; links, which are long and many, count as very far."""
         is_link = _KEY_OF_LINK.match(text, *member)

@@ -283,8 +283,7 @@ def _collect_names(
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
         # Capped at four segments: more repetitions mean nothing more. A link gains nothing: each object may have it.
-        most = 1 if "://" in name else 4
-        repeated = math.log2(min(count, most)) / 2
+        repeated = math.log2(1 if "://" in name else min(count, 4)) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
 
