@@ -1,6 +1,6 @@
 """What a query over stored texts costs, beside the raw engine reading the same file.
 
-    python benchmarks/queries.py [--megabytes 50]
+    python benchmarks/queries.py [--megabytes 10]
 
 Each row is a ratio of medians, measured in turns in one process. The floor is `csv.reader` into a SQLite table in memory,
 without types and limits. DuckDB is measured too, where it is installed.
@@ -95,7 +95,7 @@ def measured(name: str, texts: list[str]) -> None:
 def main() -> None:
     """Measure one large table, ten tables, and a small one."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--megabytes", type=float, default=50)
+    parser.add_argument("--megabytes", type=float, default=10)
     megabytes = parser.parse_args().megabytes
     measured(f"one table of {megabytes:g} MB", [orders(megabytes, 1)])
     measured(

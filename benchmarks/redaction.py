@@ -2,7 +2,7 @@
 
     python benchmarks/redaction.py
 
-Processor time, because the machine may be busy. The exit code is 1 if a kind of text is below the floor of 20 MB/s.
+Processor time, because the machine may be busy. The exit code is 1 if a kind of text is below the floor of 4 MB/s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory_context import Redactor
 from memory_context.text.redact.redactor import RULES
 from memory_context.text.redact.vendor_keys import VENDOR_RULES
 
-FLOOR = 20.0
+FLOOR = 4.0
 SIZE = 1_000_000
 ROOT = Path(__file__).parents[1]
 DENSE = ("code", "settings", "prose")

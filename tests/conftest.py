@@ -328,7 +328,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing pauses after a slow failure, and no database is given up soon: on a machine with much to do any is slow."""
     monkeypatch.setattr("memory_context.runtime.circuit_breaker.SLOW_FAILURE", 3600)
-    monkeypatch.setattr("memory_context.stores.sql.file_watch.WAIT_SECONDS", 60)
+    monkeypatch.setattr("memory_context.stores.sql.replaced_sqlite_files.WAIT_SECONDS", 60)
     monkeypatch.setattr(
         "memory_context.stores.sql.index.embedding_of_chunks_and_questions.QUERY_SECONDS", 60
     )

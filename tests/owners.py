@@ -35,8 +35,8 @@ from memory_context import (
     ScopedMemory,
 )
 from memory_context.exceptions import MemoryContextError
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources
-from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import RequestError
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.copy_export_import import export_memories, import_memories

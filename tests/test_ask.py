@@ -21,7 +21,7 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
 from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
-from memory_context.conversation.answer_from_parts_of_texts import (
+from memory_context.conversation.answers_with_quotations import (
     Asking,
     AskLimits,
     Quotation,

@@ -44,7 +44,7 @@ from memory_context import (
 )
 from memory_context.autogen.context_config import MemoryContextConfig
 from memory_context.autogen.loop_lock import LoopLock
-from memory_context.conversation.answer_from_parts_of_texts import AskLimits
+from memory_context.conversation.answers_with_quotations import AskLimits
 from memory_context.model.item import encodable
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import check_prompt

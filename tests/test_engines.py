@@ -46,10 +46,10 @@ from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores import Encrypted, SQLAlchemyStore, as_store
 from memory_context.stores.sql import (
     engine_setup,
+    eviction_and_quota,
     insert_overwrite_or_reuse,
     row_deletion,
     sqlalchemy_store,
-    tier_capacity_and_quota,
     urls,
 )
 from memory_context.stores.sql.index import indexing, keyword_index
@@ -758,7 +758,7 @@ def test_a_full_tier_of_which_another_process_deletes(
             other.forget("a")
             return []  # as the statement would, having waited for the row
 
-        monkeypatch.setattr(tier_capacity_and_quota, "evict", deleted_first)
+        monkeypatch.setattr(eviction_and_quota, "evict", deleted_first)
         manager.store("x", key="c", tier="global", room=capacity)
 
         assert {"b", "c"} == {item.memory_key for item in manager.search("")}

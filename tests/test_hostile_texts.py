@@ -38,8 +38,8 @@ from memory_context import (
 )
 from memory_context.cli import run
 from memory_context.exceptions import InvalidKeyError, MemoryContextError
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources
-from memory_context.mcp.tool_list import Tools
 from memory_context.memory.copy_export_import import export_memories, import_memories
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope

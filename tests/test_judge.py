@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords

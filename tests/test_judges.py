@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

@@ -16,7 +16,7 @@ from for_each import for_each
 from langchain_memory_context import ChatModelJudge
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import MemoryContext
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge

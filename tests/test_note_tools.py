@@ -19,7 +19,7 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     NotSerializableError,
 )
-from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.tools_of_an_agent import memory_verbs

@@ -31,7 +31,7 @@ from memory_context import (
 )
 from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

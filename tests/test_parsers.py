@@ -34,8 +34,8 @@ from memory_context.exceptions import (
     StateError,
     StoreError,
 )
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources, key_of
-from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import RequestError
 from memory_context.memory.copy_export_import import import_memories
 from memory_context.memory.scoped_memory import ScopedMemory

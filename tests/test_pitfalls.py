@@ -38,7 +38,7 @@ from memory_context import (
     exceptions,
 )
 from memory_context.conversation.message_tokens import Ledger
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

@@ -23,7 +23,7 @@ from memory_context import (
     PassingPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.answer_from_parts_of_texts import AskLimits
+from memory_context.conversation.answers_with_quotations import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.folding.fold_text import fold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError

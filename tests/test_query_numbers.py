@@ -13,7 +13,7 @@ from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.text.query.dates_and_times import moment
-from memory_context.text.query.numbers_and_missing_values import notation_of
+from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.preview_of_table_columns import table_line
 
 MONEY = 'name,amount\nA,"$1,200.50"\nB,$300.00\nC,$5.00\n'

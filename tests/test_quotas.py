@@ -20,7 +20,7 @@ from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, QuotaExceededError
 from memory_context.memory.copy_export_import import copy_memories
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
-from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
+from memory_context.stores.sql.eviction_and_quota import quota_kept
 from memory_context.testing.sample_memories import ANN, BOB, memory
 from messages import LOG, results
 from test_context import fill, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from for_each import for_each
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords

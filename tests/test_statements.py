@@ -44,8 +44,8 @@ from memory_context import (
 from memory_context.autogen.sql_memory import SQLMemory
 from memory_context.cli import run
 from memory_context.exceptions import KeyExistsError
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources
-from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.copy_export_import import (
     ALL_USERS,
@@ -451,6 +451,15 @@ def test_vectors(manager: MemoryManager, tmp_path: Path) -> None:
 
     assert {} == dict(watch.wrong())
     assert any("agent_memory_vectors_" in one.sql for one in watch.sent)
+
+
+def test_lists_of_many_lengths_are_few_statements(manager: MemoryManager) -> None:
+    """Lists of 1 to 100 keys are eight statements, as a driver keeps each of them in memory."""
+    with watching(ANN) as watch:
+        for size in range(1, 101):
+            manager.known_keys([f"key_{number}" for number in range(size)])
+
+    assert 8 == len({one.sql for one in watch.sent})
 
 
 @pytest.mark.long

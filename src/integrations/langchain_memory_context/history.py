@@ -8,7 +8,7 @@ from typing import Literal
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_memory_context.turns_as_messages import append, messages_of
+from langchain_memory_context.stored_turns_as_messages import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy, fold_at_once_policy

@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
-from langchain_memory_context.turns_as_messages import append, messages_of
+from langchain_memory_context.stored_turns_as_messages import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.conversations_of_many_users import HostedConversations

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
-from memory_context.conversation.answer_from_parts_of_texts import AskLimits
+from memory_context.conversation.answers_with_quotations import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,

@@ -4,7 +4,7 @@ A host imports all that it needs from here (see "Add a host" in CONTRIBUTING.md)
 on the neutral messages of `message`, by the policies in `fold_recall_notes_policies`.
 """
 
-from memory_context.conversation.answer_from_parts_of_texts import AskAnswer, AskLimits, Quotation
+from memory_context.conversation.answers_with_quotations import AskAnswer, AskLimits, Quotation
 from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.answer_from_parts_of_texts import (
+from memory_context.conversation.answers_with_quotations import (
     AskAnswer,
     Asking,
     AskLimits,

@@ -9,7 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.answer_from_parts_of_texts import LightModel
+from memory_context.conversation.answers_with_quotations import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit, uncompacted
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen

@@ -18,7 +18,7 @@ from memory_context.display.rows_and_json_trees import JsonTree, rows_of
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of
-from memory_context.model.media import data_url, embedded_bytes, media_type_of
+from memory_context.model.media_types_and_image_sizes import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import Kind, identify
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse
 from memory_context.text.rows.rows_in_text import table_of

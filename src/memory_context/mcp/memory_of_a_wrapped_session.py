@@ -26,7 +26,7 @@ from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_passed_texts,
 )
-from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.wire_types_and_errors import Wire, member
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import encodable

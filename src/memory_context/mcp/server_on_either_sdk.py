@@ -13,8 +13,8 @@ from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, TypeAdapter
 
 from memory_context import sentences_models_read as prompts
+from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.mcp.resources import Resources
-from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory

@@ -20,8 +20,8 @@ import anyio
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError
 from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
+from memory_context.mcp.memory_tools_over_mcp import failed
 from memory_context.mcp.server_on_either_sdk import NAME, wire_of
-from memory_context.mcp.tool_list import failed
 from memory_context.mcp.upstream_connections import (
     CANCELLED,
     Upstream,

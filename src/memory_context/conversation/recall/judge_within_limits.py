@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.judge_question_and_verdict import (
+from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )

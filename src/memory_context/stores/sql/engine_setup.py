@@ -22,8 +22,8 @@ from memory_context.exceptions import (
 )
 from memory_context.runtime.after_fork import Lock, before_fork, in_child
 from memory_context.stores.sql import silent_servers
-from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.prepared_statements import execute
+from memory_context.stores.sql.replaced_sqlite_files import FileWatch, WatchedConnection
 from memory_context.stores.sql.urls import is_memory, supported
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql import file_watch, hash_partitioned_tables
+from memory_context.stores.sql import hash_partitioned_tables, replaced_sqlite_files
 from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.prepared_statements import driver_of
 from memory_context.stores.sql.schema import (
@@ -63,7 +63,7 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
         Whether it is complete; it is not if another connection was using SQLite's log.
     """
     if engine.dialect.name == "sqlite":
-        with engine.connect() as connection, file_watch.on_its_file(connection, engine):
+        with engine.connect() as connection, replaced_sqlite_files.on_its_file(connection, engine):
             # On the driver's own connection, because SQLAlchemy would begin a transaction, in which
             # the checkpoint fails.
             checked = driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")

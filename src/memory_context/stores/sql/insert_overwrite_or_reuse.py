@@ -18,6 +18,7 @@ from memory_context.model.origin import lowest
 from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
+from memory_context.stores.sql.eviction_and_quota import make_room, quota_kept
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
@@ -25,7 +26,6 @@ from memory_context.stores.sql.restore_imported_records import insert_records, t
 from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
-from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
 # A record that was changed less than this ago is not written again if only its time would change.

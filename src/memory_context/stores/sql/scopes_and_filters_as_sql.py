@@ -29,6 +29,8 @@ from memory_context.stores.sql.schema import IS_ACTIVE, Condition, Conditions, m
 
 # The number of scopes whose conditions are kept.
 SCOPES = 1000
+# Lists of up to so many values are padded to a power of two. Longer ones are not: a database limits how many there may be.
+MOST_PADDED = 4096
 
 
 def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
@@ -339,6 +341,9 @@ def _one_of(column: sa.Column[Any], wanted: Iterable[object], dialect: str) -> C
             listed.append(_checked(column, one))
     # Not an IN with an empty list, which would be evaluated for each row.
     if listed:
+        # Drivers keep the statement of each length: some 800 KB for 2,000 keys of a long conversation.
+        spare = min(1 << (len(listed) - 1).bit_length(), MOST_PADDED) - len(listed)
+        listed += listed[-1:] * spare
         others.append(column.in_(listed))
     return sa.or_(sa.false(), *others)
 

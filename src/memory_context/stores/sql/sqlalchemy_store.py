@@ -53,6 +53,7 @@ from memory_context.stores.sql import (
 from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
+from memory_context.stores.sql.eviction_and_quota import quota_kept
 from memory_context.stores.sql.index import (
     hits_to_memories,
     indexing,
@@ -85,7 +86,6 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import (
     shape_of_filters,
     within,
 )
-from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import AnyDatabase, Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.analyzer import wanted_by

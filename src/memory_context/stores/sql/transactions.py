@@ -23,7 +23,13 @@ from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql import engine_setup, file_watch, migrate, silent_servers, urls
+from memory_context.stores.sql import (
+    engine_setup,
+    migrate,
+    replaced_sqlite_files,
+    silent_servers,
+    urls,
+)
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.index_key_of_encrypted_databases import held_key
@@ -142,7 +148,7 @@ class Database:
             self._may_write = self._may_write or self.run_as_it_is(_may_write)
             return not self._may_write
         file = urls.file_of(self.url)
-        may_only_read = file is not None and file_watch.may_only_read(str(file))
+        may_only_read = file is not None and replaced_sqlite_files.may_only_read(str(file))
         return may_only_read or urls.opens_for_reading(self.url)
 
     def read(
@@ -202,7 +208,7 @@ class Database:
             self._write_lock if writes and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
             silent_servers.given_up(connection.connection.driver_connection),
-            file_watch.on_its_file(connection, connection.engine),
+            replaced_sqlite_files.on_its_file(connection, connection.engine),
             # A single statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
         ):
@@ -253,7 +259,7 @@ class Database:
                 pooled = engine.raw_connection()
             except engine.dialect.loaded_dbapi.Error as error:
                 raise of_sqlalchemy(error, engine) from error
-            with closing(pooled), file_watch.on_its_file(pooled, engine):
+            with closing(pooled), replaced_sqlite_files.on_its_file(pooled, engine):
                 return statement.rows(pooled, engine, values)
 
     @property

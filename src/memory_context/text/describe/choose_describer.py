@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from memory_context.model.item import Content
-from memory_context.model.media import BINARY, described, media_type_of
+from memory_context.model.media_types_and_image_sizes import BINARY, described, media_type_of
 from memory_context.text.describe.custom_describers import registered_line
 from memory_context.text.describe.description import Description, Kind
 from memory_context.text.describe.diffs import describe_diff

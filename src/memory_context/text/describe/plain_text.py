@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_context.model.media import described, embedded_bytes
+from memory_context.model.media_types_and_image_sizes import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import Token, TokenType, tokenize
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.numbers_and_missing_values import is_plain_number
+from memory_context.text.query.number_notations_and_missing_values import is_plain_number
 from memory_context.text.query.quantities_in_texts import is_cast_whole, shown, unit_of
 
 FUNCTION = "number_to_cast"

@@ -13,7 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from memory_context.text.query.dates_and_times import may_be_later, moment
-from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
+from memory_context.text.query.number_notations_and_missing_values import (
+    SAMPLED,
+    is_number,
+    notation_of,
+)
 
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;

@@ -24,7 +24,7 @@ from memory_context.text.query.expanded_expressions import (
     of_all_rows,
     tables_of,
 )
-from memory_context.text.query.numbers_and_missing_values import (
+from memory_context.text.query.number_notations_and_missing_values import (
     Notation,
     is_filled,
     is_number,

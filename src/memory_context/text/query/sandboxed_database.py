@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.json_documents import to_json
-from memory_context.text.query.numbers_and_missing_values import (
+from memory_context.text.query.number_notations_and_missing_values import (
     NO_VALUE,
     SAMPLED,
     Notation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
 from memory_context.model.item import MemoryItem, count_lines, encodable, is_query_answer
-from memory_context.model.media import described, embedded_bytes
+from memory_context.model.media_types_and_image_sizes import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.json_documents import to_json

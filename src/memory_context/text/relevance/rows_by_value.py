@@ -19,7 +19,7 @@ from memory_context.text.excerpt.record_around_place import LONG_FIELD
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
-from memory_context.text.query.numbers_and_missing_values import notation_of
+from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces

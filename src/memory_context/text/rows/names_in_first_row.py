@@ -8,7 +8,7 @@ from itertools import chain, count
 from operator import eq
 from typing import TypeAlias
 
-from memory_context.text.query.numbers_and_missing_values import is_filled
+from memory_context.text.query.number_notations_and_missing_values import is_filled
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 SAMPLED = 30
