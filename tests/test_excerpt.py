@@ -677,6 +677,25 @@ def test_only_what_frames_the_texts_of_an_mcp_result_is_left_out(
     assert len(_at(document, path)) == len(members) + missing
 
 
+def test_objects_in_sequence_are_shown_by_their_members() -> None:
+    """As a filter of JSON prints them, over several lines each, without a list around them."""
+    text = "\n".join(json.dumps(issue, indent=2) for issue in ISSUES)
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert '$[2] {"number": 2, "title": "Crash of part_2", ' in shown
+
+
+def test_links_gain_nothing_by_recurring() -> None:
+    """Ids that recur connect objects; a link that each of them has tells nothing about any."""
+    kit = "https://api.example.com/repos/acme/kit"
+    sizes = list(range(60))
+    pushes = [
+        {"kit": kit, "sizes": sizes, "branch": f"fix-{name}/main"} for name in ascii_lowercase
+    ]
+    shown = excerpt(json.dumps(pushes), "", 40, default_counter().count, ranking=PREVIEW).text
+    assert kit not in shown
+    assert "fix-b/main" in shown
+
+
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
     """As agents that print a result and keep its first characters have it; no path could be followed there."""
     inner = _mcp_result(json.dumps(ISSUES))

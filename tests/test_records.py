@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from string import ascii_lowercase
 from typing import Any
 
 from for_each import for_each
@@ -767,6 +768,57 @@ def test_of_long_members_the_beginnings_come(indent: int | None) -> None:
     assert "Crane 2." in shown
     assert "ann2" in shown
     assert len(shown) < 600
+
+
+@for_each("indent", [None, 2])
+def test_of_a_long_object_links_come_last(indent: int | None) -> None:
+    """The objects of web APIs are full of addresses; what such an object says comes before them."""
+    link = "https://api.example.com/issues/" + "x" * 200
+    issues = [
+        {
+            "url": link,
+            "title": f"Pump {n} stops",
+            "labels_url": link,
+            "comments_url": link,
+            "events_url": link,
+            "repository_url": link,
+            "text": "It stops at night. " * 50,
+            "html_url": link,
+            "state": f"closed-{n}",
+        }
+        for n in range(4)
+    ]
+    text = json.dumps(issues, indent=indent)
+    assert '"state": "closed-2"' in _shown(text, "Pump 2")
+    assert link in _shown(text, link)
+
+
+def test_a_line_of_prose_comes_with_the_rest_of_its_sentence() -> None:
+    """In the text of a printed page, a sentence continues where the next line begins with a small letter."""
+    line = "The meadows around the lake are wide and wet.\n"
+    sentence = "Salt above six grams a litre kept out all frogs\nexcept the natterjack.\n"
+    text = line * 30 + sentence + line * 30
+    shown = _shown(text, "Salt above")
+    assert "kept out all frogs\nexcept the natterjack." in shown
+    assert "meadows" not in shown
+    assert "Salt above six grams" in _shown(text, "natterjack")
+
+
+def test_a_cue_of_subtitles_begins_with_its_number() -> None:
+    """Each block between blank lines is a record, although a time begins a line within it."""
+    cues = [
+        f"5f1c-{n}\n00:{n:02}:01.000 --> 00:{n:02}:04.000\n<v Ann>The {name} is next.\n"
+        for n, name in enumerate(ascii_lowercase)
+    ]
+    assert _shown("WEBVTT\n\n" + "\n".join(cues), "The k is") == f"…43\n{cues[10].rstrip()} …"
+
+
+def test_a_gap_has_one_mark() -> None:
+    """Above an object that is indented, the mark with the number of its line is enough."""
+    docks = {"docks": [{"name": name, "cranes": [7, 9]} for name in ascii_lowercase]}
+    shown = _shown(json.dumps(docks, indent=2), '"k"')
+    assert '"name": "k"' in shown
+    assert "\n… " not in shown
 
 
 def test_in_a_long_member_what_is_near_comes() -> None:

@@ -330,7 +330,7 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
     gap = lines.gap_before(start)
     if shown_end:
         gap = "\n" + gap
-    if text[start - 1] != "\n":
+    if _NON_SPACE.search(text, line_start(text, start), start):
         gap += f"{GAP} "
     return gap
 

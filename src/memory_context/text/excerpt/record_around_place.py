@@ -53,11 +53,16 @@ _ASKS = re.compile(r"(?:\A|\s)[^\s/]*\w[)\"'\u2019\u201d\u00bb]?[?\uff1f\u061f]\
 _AFTER_QUESTION = " \t\r*_\"')"
 # The line below, perhaps after one blank line, unless it is a heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
+# A line of prose of six words or more that ends within a sentence, and the lines below up to that which ends the sentence.
+_WRAPPED_SENTENCE = re.compile(
+    r"(?=.{40})(?:\S+ +){5,}\w+[,-]?(?:\n(?=[a-z])[^\n.!?]*+(?=\n)){0,3}\n(?=[a-z])[^\n]*"
+)
 _NON_SPACE = re.compile(r"\S")
 # What is between two members of an object that are not next to each other.
 _MORE_THAN_COMMA = re.compile(r"[^\s,]")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
+_KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
 # A value that is no object or list, with its key; a string with escapes is passed over.
 _KEY_AND_VALUE = re.compile(
     r"""(?:"[^"\\\n]{1,80}"|'[^'\\\n]{1,80}')\s*:\s*(?:"[^"\\\n]{0,300}"|'[^'\\\n]{0,300}'|[^\s,{}\[\]"']+)"""
@@ -253,7 +258,7 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     """Return an object that is too long to be shown whole, with only the beginnings of its long members.
 
     So a file's name, owner and size are shown beside its content. If there is no room for all members, those nearest to
-    the place are shown. None if no member is long: few of the many members of a mapping are wanted.
+    the place are shown, links last. None if no member is long: few of the many members of a mapping are wanted.
 
     Args:
         text: The text.
@@ -268,9 +273,15 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     own = next((start for start, stop in members if start <= place < stop), None)
     if text[begin] != "{" or own is None or all(map(_is_short, members)):
         return None
+
+    def distance(member: Span) -> int:
+        """Return how far a member is from the place; links, which are long and many, count as very far."""
+        is_link = _KEY_OF_LINK.match(text, *member)
+        return abs(member[0] - own) * (REACHES[0] if is_link else 1)
+
     left = LONG_RECORD
     shown = list[Span]()
-    for member in sorted(members, key=lambda member: abs(member[0] - own)):
+    for member in sorted(members, key=distance):
         part = _part_of_member(member, place)
         left -= part[1] - part[0]
         if left > 0:
@@ -419,13 +430,14 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
-        if parents:
-            nearest, _ = parents[-1]
-            if start - nearest <= LONGEST_RECORD:
-                begin = nearest
-                depth = depth_of(text, begin)
-            elif _FIELD.match(text, start):
-                return Record(*_short_fields_around(text, start, stop), parents)
+        if not parents:
+            return Record(*_with_rest_of_sentences(text, start, stop))
+        nearest, _ = parents[-1]
+        if start - nearest <= LONGEST_RECORD:
+            begin = nearest
+            depth = depth_of(text, begin)
+        elif _FIELD.match(text, start):
+            return Record(*_short_fields_around(text, start, stop), parents)
     end = _end_below(text, begin, stop, depth)
     return Record(begin, end, heads_above(text, begin, depth))
 
@@ -441,6 +453,15 @@ def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
             break
         stop = next_stop
     return stop
+
+
+def _with_rest_of_sentences(text: str, start: int, stop: int) -> Span:
+    """Return the line ``text[start:stop]`` with the lines of prose beside it that its first and last sentence are in."""
+    for first in (start, line_start(text, max(0, start - 1))):
+        sentence = _WRAPPED_SENTENCE.match(text, first)
+        if sentence and sentence.end() >= stop:
+            start, stop = first, sentence.end()
+    return start, stop
 
 
 def _short_fields_around(text: str, start: int, stop: int) -> Span:

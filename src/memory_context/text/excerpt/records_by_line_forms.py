@@ -134,7 +134,7 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
     def order(form: str) -> tuple[bool, bool]:
         is_mostly_below_gap = below_gap[form] >= LEAST_ALIKE * counts[form]
         is_first = is_mostly_below_gap or form == STAMPED
-        return not is_first, form == ""
+        return not is_first, form == "" and not is_mostly_below_gap
 
     return sorted(openers, key=order)
 

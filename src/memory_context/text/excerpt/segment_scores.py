@@ -286,8 +286,8 @@ def _collect_names(
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
-        # Capped at four segments: more repetitions mean nothing more.
-        repeated = math.log2(min(count, 4)) / 2
+        # Capped at four segments: more repetitions mean nothing more. A link gains nothing: each object may have it.
+        repeated = math.log2(1 if "://" in name else min(count, 4)) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
 

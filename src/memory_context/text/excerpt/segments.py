@@ -71,6 +71,7 @@ _OPENINGS = ("{", ":")
 _OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
+_OPENS_OBJECT = re.compile(r"^\{", re.MULTILINE)
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
 _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
@@ -166,7 +167,7 @@ def split(text: str, root: str = "$") -> Segmentation:
         _split_text(found, 0, below - 1)
         _split_container(found, _skip_space(text, below), root)
         return found
-    records = _starts_of_json_lines(text)
+    records = _starts_of_objects(text)
     for index, start in enumerate(records):
         _split_container(found, start, f"{root}[{index}]")
     if not records:
@@ -207,17 +208,16 @@ def _split_objects(found: Segmentation, start: int, end: int) -> None:
         _split_text(found, start, end)
 
 
-def _starts_of_json_lines(text: str) -> list[int]:
-    """Return where the lines that are not blank begin, if there are several and each is an object; otherwise ``[]``."""
-    starts = list[int]()
-    for start, end in line_spans(text, 0, len(text)):
-        if start == end:
-            continue
-        # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{" or parse_literal(text[start:end]) is None:
+def _starts_of_objects(text: str) -> list[int]:
+    """Return where the objects begin if the text is several of them, each on new lines; otherwise ``[]``."""
+    starts = [line.start() for line in _OPENS_OBJECT.finditer(text)]
+    if len(starts) < 2 or text[: starts[0]].strip():
+        return []
+    # A single one that is no object makes it plain text: a log may begin with an object or two.
+    for start, end in pairwise([*starts, len(text)]):
+        if parse_literal(text[start:end].rstrip()) is None:
             return []
-        starts.append(start)
-    return starts if len(starts) > 1 else []
+    return starts
 
 
 def _split_container(
