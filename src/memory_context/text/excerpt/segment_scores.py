@@ -30,9 +30,10 @@ SMALL = 1e-9
 WORTH_OF_FAULT = 4.0
 # An error that is reported so often in the same words is the cause of many failures.
 LEAST_CAUSED = 10
-# The worth of the line that begins a definition in source code, such as a function, if no other one holds more of the
-# question; and the share of their worth that segments in this definition keep. Others have as much less as they hold less.
+# The worth of the line that begins a definition in source code, such as a function, that holds this much of the question;
+# and the share of their worth that segments in it keep. Definitions that hold less have less of both.
 WORTH_OF_DEFINITION = 4.0
+ENOUGH_OF_QUESTION = 2 / 3
 NEAR_IN_DEFINITION = 0.6
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
@@ -244,16 +245,13 @@ def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[in
 def _definitions(
     found: Segmentation, starts: Sequence[int], hits: Sequence[frozenset[str]]
 ) -> Iterator[tuple[range, float]]:
-    """Yield the segments of each definition in source code, and how much of the question it holds beside the best one."""
+    """Yield the segments of each definition in source code, and how far it is what is meant, 0 to 1."""
     defined = (start for start, _ in names_defined(found.text, found.regions))
     firsts = _segments_at(found, starts, defined)
     blocks = list(map(range, firsts, [*firsts[1:], len(starts)]))
-    relevances = _relevances(
-        [frozenset[str]().union(*hits[one.start : one.stop]) for one in blocks]
-    )
-    most = max(relevances, default=0.0) or 1.0
-    for block, relevance in zip(blocks, relevances, strict=True):
-        yield block, relevance / most
+    held = [frozenset[str]().union(*hits[one.start : one.stop]) for one in blocks]
+    for block, relevance in zip(blocks, _relevances(held), strict=True):
+        yield block, min(1.0, relevance / ENOUGH_OF_QUESTION)
 
 
 def _collect_names(
