@@ -307,39 +307,6 @@ int main(void) {
 """
 CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.splitlines(), 1))
 CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
-MYSQL_DUMP = """\
--- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)
---
--- Host: localhost    Database: shop
--- ------------------------------------------------------
--- Server version\t10.11.6-MariaDB
-
-CREATE TABLE `carts` (
-  `id` int(11) NOT NULL,
-  `email` varchar(190) NOT NULL
-);
-INSERT INTO `carts` VALUES (1,'ann@example.org'),(2,'bob@example.org');
-"""
-R_SUMMARY = (
-    """\
-
-Call:
-lm(formula = price ~ area, data = flats)
-
-Coefficients:
-            Estimate Std. Error t value Pr(>|t|)
-(Intercept) 1.12e+01  4.12e-01   27.257  < 2e-16 ***
-area        7.12e-03  2.21e-04   32.207  < 2e-16 ***
-
-"""
-    + "\n".join(f"# note {n} on the sample" for n in range(60))
-    + """
-Residual standard error: 0.2311 on 2974 degrees of freedom
-"""
-)
-TRAINING = "\n".join(
-    repr({"loss": 3 - n / 100, "grad_norm": 1.5, "epoch": n / 50}) for n in range(100)
-)
 NUMBERED_GO = "".join(
     f"{number:6}\t{line}\n"
     for number, line in enumerate(
@@ -513,9 +480,6 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
         json.dumps(ROWS),
         {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})},
     ),
-    ("training log", TRAINING, {}),
-    ("mysqldump", MYSQL_DUMP, {}),
-    ("summary of R", R_SUMMARY, {}),
     ("SQL rows as repr", "[(1, 'ann', 12.5), (2, 'bob', None)]", {}),
     (
         "JSON object",

@@ -123,7 +123,6 @@ FORMS: Mapping[str, Callable[[Rows], str]] = {
     "wrapped": lambda rows: json.dumps({"status": "ok", "data": {"items": rows}}),
     "json lines": as_json_lines,
     "repr": repr,
-    "repr lines": lambda rows: "\n".join(map(repr, rows)),
     "blocks": as_blocks,
     "psql": as_psql,
     "columns": as_columns,

@@ -12,7 +12,6 @@ from for_each import for_each
 from memory_context.text.excerpt.excerpt import excerpt, show_records
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.record_around_place import record_at
-from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.rows.names_above_rows import end_of_names
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
@@ -840,64 +839,3 @@ def test_no_number_is_cut() -> None:
     for length in range(7_960, 8_000):
         shown = _shown(json.dumps({"name": "tide", "body": "w" * length, "size": 123_472}), "tide")
         assert set(re.findall(r"\d{3,}", shown)) <= {"123472"}
-
-
-HOSTS_OF_A_CLOUD = [
-    {
-        "Image": f"ami-{n:040}",
-        "Kind": "t3.micro",
-        "Notes": [f"checked in week {week}" for week in range(60)],
-        "Network": {"Interfaces": {"eth0": {"PrivateAddress": f"10.0.0.{n}", "Mask": 24}}},
-        "Restarts": 100 + n,
-        "Tags": [{"Key": "Name", "Value": f"web-{n}"}, {"Key": "Team", "Value": "data"}],
-    }
-    for n in range(30)
-]
-
-
-def _answer(text: str, question: str) -> str:
-    """Return what is shown of the records of a text that a question means."""
-    records = records_meant(text, question, [(0, len(text))])
-    return show_records(text, records, 4000, len).text
-
-
-@for_each(
-    "text",
-    [
-        json.dumps(HOSTS_OF_A_CLOUD),
-        json.dumps({"hosts": HOSTS_OF_A_CLOUD}, indent=4),
-        "\n".join(map(json.dumps, HOSTS_OF_A_CLOUD)),
-        "\n".join(map(repr, HOSTS_OF_A_CLOUD)),
-    ],
-)
-def test_a_part_of_a_long_object_comes_with_the_values_that_are_asked_for(text: str) -> None:
-    """The address of a host that is named in its tags is shown beside its name, and no address of another host."""
-    record = _answer(text, "What is the private address of web-17?")
-    assert "web-17" in record
-    assert re.findall(r"10\.0\.0\.\d+", record) == ["10.0.0.17"]
-    assert "eth0" in record
-    assert "117" in _answer(text, "How many restarts had web-17?")
-
-
-def test_values_of_other_records_do_not_come_with_a_record() -> None:
-    """The members of a mapping to records are records of their own."""
-    hosts = {f"web-{n}": one for n, one in enumerate(HOSTS_OF_A_CLOUD)}
-    record = _answer(json.dumps({"hosts": hosts}), "What is the private address of web-17?")
-    assert set(re.findall(r"10\.0\.0\.\d+", record)) <= {"10.0.0.17"}
-
-
-def test_values_do_not_come_if_many_hold_as_much() -> None:
-    """Of twenty values with the same word, none answers the question for it."""
-    sizes = {f"size_{n}": f"big {n}" for n in range(20)}
-    boxes = [{"tag": {"name": f"box-{n}"}, "notes": ["n"] * 400, "all": sizes} for n in range(9)]
-    assert "big" not in _answer(json.dumps(boxes), "How big is box-3?")
-
-
-@for_each("indent", [None, 2])
-def test_the_beginning_of_an_object_ends_with_a_whole_member(indent: int | None) -> None:
-    """Above a part of a long object no value is cut off: it would look like another one."""
-    for length in range(90, 130):
-        hosts = [{"id": "i" * length, "path": "/opt/run.sh", **one} for one in HOSTS_OF_A_CLOUD]
-        shown = _shown(json.dumps(hosts, indent=indent), '"web-3"')
-        assert "/opt" not in shown or "/opt/run.sh" in shown
-        assert "ami-" not in shown or f"ami-{3:040}" in shown

@@ -198,7 +198,7 @@ def test_blank_lines_between_rows(text: str, rows: list[list[str | None]]) -> No
 
 @pytest.mark.long
 @for_each(
-    "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "repr lines", "blocks", "psql", "introduced"]
+    "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "blocks", "psql", "introduced"]
 )  # fmt: skip
 def test_descriptions_agree(form: str) -> None:
     """The description says how many rows there are, also behind the lines that it looks at closely."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from memory_context.text.lines import lines_of
 from memory_context.text.python_literals import (
@@ -14,7 +15,6 @@ from memory_context.text.python_literals import (
     is_object,
     only_objects_in,
     parse_literal,
-    plain,
 )
 
 NOTHING = object()
@@ -84,6 +84,22 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if value is None:
             return NOTHING
         return plain(value)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
+    """Return `value` as JSON can express it: with keys, other types and numbers that are not finite as texts."""
+    match value:
+        case dict():
+            items = cast("Mapping[Any, Any]", value).items()
+            return {str(key): plain(item) for key, item in items}
+        case list() | tuple() | set():
+            return [plain(item) for item in cast("Iterable[Any]", value)]
+        case None | str() | int():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case _:
+            return str(value)
 
 
 def json_of_any(value: Any) -> str:  # noqa: ANN401 - whatever a framework's message holds

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, NamedTuple, TypeGuard
 from zoneinfo import ZoneInfo
 
 from memory_context.model.json_object import JsonObject
-from memory_context.text.lines import line_end
 
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
@@ -170,27 +167,8 @@ def read_literal(text: str) -> Literal | None:
     return Literal(value, is_cut=True)
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
-    """Return `value` as JSON can express it: with keys, other types and numbers that are not finite as texts."""
-    match value:
-        case dict():
-            items = cast("Mapping[Any, Any]", value).items()
-            return {str(key): plain(item) for key, item in items}
-        case list() | tuple() | set():
-            return [plain(item) for item in cast("Iterable[Any]", value)]
-        case None | str() | int():
-            return value
-        case float() if math.isfinite(value):
-            return value
-        case _:
-            return str(value)
-
-
 def objects_in(text: str) -> tuple[list[JsonObject], int]:
-    """Return the sequence of JSON objects that `text` begins with, and the offset at which the last one ends.
-
-    A line may also be the repr of one, as in logs of trainings, in up to 400,000 characters: evaluating takes time.
-    """
+    """Return the sequence of JSON objects that `text` begins with, and the offset at which the last one ends."""
     decoder = json.JSONDecoder()
     objects = list[JsonObject]()
     end = 0
@@ -198,11 +176,7 @@ def objects_in(text: str) -> tuple[list[JsonObject], int]:
         try:
             value, end = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
-            end_of_line = line_end(text, start.end())
-            value = plain(parse_literal(text[start.end() : end_of_line].rstrip()))
-            if len(text) > BEGINNING or not is_object(value):
-                break
-            end = end_of_line
+            break
         objects.append(value)
     return objects, end
 

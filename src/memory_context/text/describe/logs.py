@@ -27,8 +27,6 @@ _PREFIX = re.compile(
     rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
-# A number behind a mark is what was measured: `Residual standard error: 0.2311`, or `0.00` in a column named ERR.
-_NOT_MEASURED = r"(?! *\d+\.\d+(?!\S))"
 _BELOW_STAMPED = (" ", "\t", "Traceback", "Caused by")
 FAILURE_MARKS = (*ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
 
@@ -73,9 +71,6 @@ def lines_with(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
     if not occurring:
         return 0, ""
     # Each match continues to the end of its line, so that a line counts once.
-    pattern = f"(?:{'|'.join(occurring)}){_NOT_MEASURED}[^\n]*"
-    places = [match.start() for match in re.finditer(pattern, text)]
-    if not places:
-        return 0, ""
+    places = [match.start() for match in re.finditer(f"(?:{'|'.join(occurring)})[^\n]*", text)]
     start = line_start(text, places[0])
     return len(places), text[start : start + LONGEST_LINE].partition("\n")[0]

@@ -9,14 +9,12 @@ _FAULTS = "error failed failure fatal exception traceback panic denied refused u
 FAULTS = _FAULTS.split()
 # A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
 # there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.
-# Nor is an error that is measured: `Residual standard error: 0.2311 on 12 degrees of freedom`.
 _NONE = re.compile(
     r"""
     \b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b
     | \w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*
       (?:0|false|null|none|''|""|\[\])
       (?![ \t]*(?![\w.]+[:=])[\w.-])
-    | (?<=\w[ _])error["']?\s*[:=]\s*\d+\.\d+(?![^\s,}])
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -18,7 +18,7 @@ from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
-from memory_context.text.excerpt.record_around_place import Record, spans_of, without_gaps
+from memory_context.text.excerpt.record_around_place import Record, spans_of
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import (
     Container,
@@ -302,11 +302,18 @@ def show_spans(
         spans: The parts to show.
         numbers: The numbers of its lines; see `ShownLines`.
     """
+    parts = list[Span]()
+    for start, stop in spans:
+        # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole.
+        if parts and not _NON_SPACE.search(text, parts[-1][1], start):
+            first, last = parts.pop()
+            parts.append((first, max(last, stop)))
+        else:
+            parts.append((start, stop))
     lines = ShownLines(text, numbers)
     shown = ""
     shown_end = 0
-    # Pieces of a line with nothing but white space between them are one part, so that the line counts as whole.
-    for start, stop in without_gaps(text, spans):
+    for start, stop in parts:
         shown += gap_between(text, shown_end, start, lines)
         shown += text[start:stop]
         lines.show(start, stop)

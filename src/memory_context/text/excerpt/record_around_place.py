@@ -10,11 +10,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, islice, pairwise
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
+    STRING_OR_BRACKET,
     containers_in,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
@@ -58,15 +59,9 @@ _WRAPPED_SENTENCE = re.compile(
     r"(?=.{40})(?:\S+ +){5,}\w+[,-]?(?:\n(?=[a-z])[^\n.!?]*+(?=\n)){0,3}\n(?=[a-z])[^\n]*"
 )
 _NON_SPACE = re.compile(r"\S")
-# What is between two members of an object that are not next to each other.
-_MORE_THAN_COMMA = re.compile(r"[^\s,]")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
 _KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
-# A value that is no object or list, with its key; a string with escapes is passed over.
-_KEY_AND_VALUE = re.compile(
-    r"""(?:"[^"\\\n]{1,80}"|'[^'\\\n]{1,80}')\s*:\s*(?:"[^"\\\n]{0,300}"|'[^'\\\n]{0,300}'|[^\s,{}\[\]"']+)"""
-)
 # How a field begins, in YAML or in JSON with each member on its own line.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
@@ -80,22 +75,22 @@ class Record:
     Attributes:
         start: The offset at which it begins.
         stop: The offset at which it ends.
-        heads: The spans around it that say what it belongs to: a table's header, the beginnings of the objects around
-            it, and other parts of a record that is too long to be shown whole.
+        heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
+            around it.
         comes_again: Whether a record of the same form precedes or follows it, as in a list.
-        item: Where the object begins that the record is a part of, if it is one of a list, and too long to be shown whole.
+        rest: The spans after it that belong to it, if it is too long to be shown whole.
     """
 
     start: int
     stop: int
     heads: list[Span] = field(default_factory=list[Span])
     comes_again: bool = False
-    item: int | None = None
+    rest: list[Span] = field(default_factory=list[Span])
 
     @property
     def spans(self) -> list[Span]:
-        """Return the spans of the record itself and of its heads, in the order of the text."""
-        return sorted([*self.heads, (self.start, self.stop)])
+        """Return the spans of its heads, of the record itself and of its rest, in order."""
+        return [*self.heads, (self.start, self.stop), *self.rest]
 
 
 def spans_of(records: Iterable[Record]) -> list[Span]:
@@ -250,8 +245,7 @@ def _object_at(text: str, start: int) -> Record | None:
             record = (begin, end)
     if record is None:
         return _abridged_object(text, opened, start) if opened else None
-    heads = _heads_of_objects(text, opened, record[0])
-    return Record(*record, heads, item=_item_around(text, opened))
+    return Record(*record, _heads_of_objects(text, opened, record[0]))
 
 
 def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | None:
@@ -270,38 +264,41 @@ def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | N
     members = [(start, stop) for _, start, _, stop in members_of(text, begin, limit)]
     if members and members[-1][1] == limit and _is_short(members[-1]):
         members.pop()  # it continues beyond the limit, and a number that is cut off looks like another one
-    own = next((start for start, stop in members if start <= place < stop), None)
-    if text[begin] != "{" or own is None or all(map(_is_short, members)):
+    own = bisect_right(members, (place, limit)) - 1
+    is_in_member = own >= 0 and place < members[own][1]
+    if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
         return None
+    parts = [_part_of_member(member, place) for member in members]
+    is_link = [_KEY_OF_LINK.match(text, *member) is not None for member in members]
+    shown = _nearest(parts, own, is_link)
+    spans = list[Span]()
+    for index in shown:
+        start, stop = parts[index]
+        # Two members are one span if the first is shown to its end, and the next from its beginning.
+        begins = start == members[index][0]
+        if begins and spans and spans[-1][1] == members[index - 1][1]:
+            start, _ = spans.pop()
+        spans.append((start, stop))
+    heads = _heads_of_objects(text, opened[:-1], begin)
+    if shown[0] > 0:
+        heads.append((begin, _end_of_head(text, begin, spans[0][0])))
+    number = bisect_right(spans, (parts[own][0], limit)) - 1
+    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :])
 
-    def distance(member: Span) -> int:
-        """Return how far a member is from the place; links, which are long and many, count as very far."""
-        is_link = _KEY_OF_LINK.match(text, *member)
-        return abs(member[0] - own) * (REACHES[0] if is_link else 1)
 
+def _nearest(parts: Sequence[Span], own: int, is_link: Sequence[bool]) -> list[int]:
+    """Return the indexes, in order, of the part *own* and the parts nearest to it, as many as a record has room for.
+
+    Links, which are long and many, come last.
+    """
+    shown = {own}
     left = LONG_RECORD
-    shown = list[Span]()
-    for member in sorted(members, key=distance):
-        part = _part_of_member(member, place)
-        left -= part[1] - part[0]
+    for index in sorted(range(len(parts)), key=lambda index: (is_link[index], abs(index - own))):
+        start, stop = parts[index]
+        left -= stop - start
         if left > 0:
-            shown.append(part)
-    spans = without_gaps(text, sorted(shown))
-    own_span = spans.pop(bisect_right(spans, (place, limit)) - 1)
-    heads = _heads_of_objects(text, opened, min(shown)[0])
-    return Record(*own_span, heads + spans, item=_item_around(text, opened))
-
-
-def without_gaps(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return *spans* with those joined that overlap, or have only white space and a comma between them; they are in order."""
-    runs = list[Span]()
-    for start, stop in spans:
-        if runs and not _MORE_THAN_COMMA.search(text, runs[-1][1], start):
-            first, last = runs.pop()
-            runs.append((first, max(last, stop)))
-        else:
-            runs.append((start, stop))
-    return runs
+            shown.add(index)
+    return sorted(shown)
 
 
 def _is_short(member: Span) -> bool:
@@ -318,47 +315,15 @@ def _part_of_member(member: Span, place: int) -> Span:
     return start, start + LONG_HEAD
 
 
-def _item_around(text: str, opened: Sequence[int]) -> int | None:
-    """Return where the item of a list begins whose members are around a place; None if there is none.
-
-    Args:
-        text: The text.
-        opened: The brackets that are open at the place, outermost first.
-    """
-    for around, inner in reversed(list(pairwise([0, *opened]))):
-        if text[inner] == "[":
-            return None  # the place is in one of several items within that object
-        if not _key_above(text, around, inner):
-            return inner or None  # what the whole text is has no key either
-    return None
-
-
-def values_in_item(text: str, item: int) -> list[Span]:
-    """Return the span of each value of the object that begins at *item*, at any depth, with its key."""
-    end = dict(containers_in(text, item, item + REACHES[1])[0]).get(item, item)
-    return [value.span() for value in _KEY_AND_VALUE.finditer(text, item, end)]
-
-
-def heads_in_item(text: str, item: int, place: int) -> list[Span]:
-    """Return the beginnings and keys of the objects around a place, in the object that begins at *item*."""
-    return _heads_of_objects(text, containers_in(text, item, place)[1], place)
-
-
-def _key_above(text: str, around: int, inner: int) -> Span | None:
-    """Return the span of the key of the container that begins at *inner*, up to it, in the one that begins at *around*."""
-    near = max(around + 1, inner - LONG_HEAD)
-    key = _KEY_OF_VALUE.search(text, near, inner)
-    return (key.start(), inner) if key else None
-
-
 def _heads_of_objects(text: str, opened: Sequence[int], record: int) -> list[Span]:
     """Return the beginnings of the open objects around a record, and the keys under which they are nested."""
     heads = list[Span]()
     for place, inner in pairwise([*opened, record]):
         if text[place] == "{":
             heads.append((place, _end_of_head(text, place, inner)))
-        if key := _key_above(text, place, inner):
-            heads.append(key)
+        near = max(place + 1, inner - LONG_HEAD)
+        if key := _KEY_OF_VALUE.search(text, near, inner):
+            heads.append((key.start(), inner))
     return heads
 
 
@@ -369,19 +334,21 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
         match = OBJECT_START.search(text, begin, place)
         stop = match.start() if match else place
         newline = text.find("\n", begin, stop)
-        begin = newline if newline >= 0 else stop
+        begin = stop
+        if newline >= 0:
+            begin = newline
     _, opened = containers_in(text, begin, place)
     return opened
 
 
 def _end_of_head(text: str, begin: int, inner: int) -> int:
-    """Return where the beginning of an object ends: before the first container in it, or before a value that is cut off.
-
-    It has 160 characters at most. A value that is cut off looks like another one.
-    """
-    members = list(members_of(text, begin, min(inner, begin + LONG_HEAD)))
-    values = takewhile(lambda member: text[member[2]] not in "{[", members[:-1])
-    return max((end for *_, end in values), default=begin + 1)
+    """Return where the beginning of an object ends: before the first container in it, after 160 characters at most."""
+    stop = min(inner, begin + LONG_HEAD)
+    for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
+        if token.group() in ("{", "["):
+            # The key of that container is left out, too: it would seem to be the record's.
+            return max(begin + 1, text.rfind(",", begin, token.start()))
+    return stop
 
 
 def _block_at(text: str, first: int, last: int) -> Record:
@@ -417,7 +384,9 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
     end = text.find("\n\n", begin, farthest)
     if end < 0:
         end = min(len(text), farthest)
-    return end if end - begin > stop - start else stop
+    if end - begin > stop - start:
+        return end
+    return stop
 
 
 def _item_at(text: str, start: int, stop: int) -> Record:

@@ -222,7 +222,7 @@ class _Chosen:
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
-            record = self._found.record_with_values(place)
+            record = place.record
             length = record.stop - record.start
             is_in_prompt = self._is_in_prompt(place)
             if not is_in_prompt:

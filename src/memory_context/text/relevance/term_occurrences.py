@@ -20,9 +20,7 @@ from itertools import chain, takewhile
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
-    heads_in_item,
     record_at,
-    values_in_item,
 )
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.excerpt.turns_of_conversations import (
@@ -45,8 +43,6 @@ NEAR = 300
 BESIDE = 60
 # A name may straddle the end of a chunk, so this many characters on both sides of it are read too.
 ACROSS = 60
-# If more values in an object than these hold as much of the message, none of them answers it.
-MOST_VALUES = 3
 # The first characters of a text say what it is, as its description and the arguments of its tool call do.
 HEADING = 200
 # Finding the record around a number takes milliseconds, so it is done for this many places of each number at most.
@@ -207,28 +203,6 @@ class FoundTerms:
         """Return the terms in the record of a place and in the record's heads."""
         spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
         return set(chain.from_iterable(spans))
-
-    def record_with_values(self, place: Occurrence) -> Record:
-        """Return the record of a place with the values around it that hold most of what it does not hold of the message.
-
-        The lists of AWS and Kubernetes have objects of thousands of characters, with the name in one member and the
-        address in another. Values are looked for in the object that the record is a part of (`Record.item`). If more
-        than three hold as much, none of them answers.
-        """
-        record = place.record
-        if record.item is None:
-            return record
-        held = self.held_by_record(place)
-        weights = {
-            span: self.weight_of(self.held_in(place.key, *span) - held)
-            for span in values_in_item(place.text, record.item)
-        }
-        most = max(weights.values(), default=0.0)
-        best = [span for span, weight in weights.items() if weight == most > 0]
-        if len(best) > MOST_VALUES:
-            return record
-        heads = (heads_in_item(place.text, record.item, start) for start, _ in best)
-        return replace(record, heads=[*record.heads, *chain.from_iterable(heads), *best])
 
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return the sum of the weights of some terms."""

@@ -71,8 +71,7 @@ def ruled_table(text: str) -> TextTable | None:
         return None
     read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
     table = read(text, names, below, head[first])
-    # The lines of a comment in SQL begin with two hyphens, also above a rule.
-    return table if len(table.columns) > 1 and "--" not in table.columns else None
+    return table if len(table.columns) > 1 else None
 
 
 def lines_of_names(head: Sequence[str]) -> int:

@@ -16,7 +16,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.json_object import JsonObject
-from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object, plain
+from memory_context.text.json_documents import plain
+from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 
