@@ -307,12 +307,6 @@ int main(void) {
 """
 CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.splitlines(), 1))
 CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
-NUMBERED_GO = "".join(
-    f"{number:6}\t{line}\n"
-    for number, line in enumerate(
-        f"// Package shop sells.\n// It is small.\n\n{GO}".splitlines(), 1
-    )
-)
 C_OF_TYPES = """\
 /* Reads and closes. */
 ssize_t shop_read(shop *s, char *buf, size_t size) {
@@ -323,34 +317,6 @@ ssize_t shop_read(shop *s, char *buf, size_t size) {
 shop *shop_open(void) {
     return calloc(1, sizeof(shop));
 }
-"""
-METHODS = """\
-import { store } from './store.js';
-
-export class Cart {
-  constructor(items) {
-    this.items = items;
-  }
-
-  async total(rate) {
-    for (const item of this.items) {
-      await item.load();
-    }
-    return rate * this.items.length;
-  }
-}
-"""
-SQL_SOURCE = """\
--- Orders of the shop.
-CREATE TABLE IF NOT EXISTS orders (
-    id bigint PRIMARY KEY,
-    total numeric
-);
-
-CREATE OR REPLACE FUNCTION total_of(bigint)
-RETURNS numeric
-LANGUAGE sql STABLE
-AS 'SELECT total FROM orders WHERE id = $1';
 """
 PSQL = """\
  id | name | total
@@ -549,10 +515,7 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("Java source", JAVA_SOURCE, {}),
     ("C", C_SOURCE, {}),
     ("cat -n", CAT_RESULT, {}),
-    ("cat -n of Go below comments", NUMBERED_GO, {}),
     ("C with types of its own", C_OF_TYPES, {}),
-    ("methods of JavaScript", METHODS, {}),
-    ("SQL", SQL_SOURCE, {}),
     ("fenced code", f"```python\n{PYTHON}```\n", {}),
     ("psql", PSQL, {}),
     ("mysql", MYSQL, {}),

@@ -364,19 +364,6 @@ class TestRecall:
         assert "<" not in shown(preview[-1])
         assert "| Name | Done |\n| --- | --- |\n…127\n| worker-123 | 861 jobs |" in shown(recall)
 
-    async def test_without_numbers_of_lines(self, context: MemoryContext) -> None:
-        """A function comes back whole from a file that was read with numbers before its lines."""
-        code = (
-            f"def load{n}(key):\n    # Looks {n} up.\n\n    return book{n}\n\n" for n in range(200)
-        )
-        lines = enumerate("\n".join(code).split("\n"), 1)
-        numbered = "\n".join(f"{number:6}\t{line}" for number, line in lines)
-        await fill(context, user("go"), call("fetch"), results(numbered))
-
-        *_, recall, _ = await fill(context, user("What does load141 return?"))
-
-        assert "\ndef load141(key):\n    # Looks 141 up.\n\n    return book141" in shown(recall)
-
     async def test_short_entries_of_a_page(self, context: MemoryContext) -> None:
         """An entry comes although it is a part of another one in sight."""
         page = "\n".join(("<html><table>", *(f"<tr><td>K{n}</td></tr>" for n in range(900))))

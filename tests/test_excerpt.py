@@ -481,33 +481,6 @@ NUMBERED = [
 ]
 
 
-def test_numbers_of_lines_are_left_out() -> None:
-    """Code with numbers before its lines is shown as code: by its functions, and the gap marks give the numbers."""
-    found = excerpt("\n".join(NUMBERED), "what does load41 return", 90, len)
-    assert found.text == (
-        "…206\nfunc load41(key int) int {\n\t// Looks 41 up.\n\treturn book41\n} …"
-    )
-    assert found.ranges == ((206, 209),)
-
-
-def test_numbers_that_are_not_those_of_the_lines_stay() -> None:
-    """The numbers of a part of a file, from line 6 on, are not known from the gap marks."""
-    shown = excerpt("\n".join(NUMBERED[5:]), "what does load41 return", 90, len).text
-    assert "   206\tfunc load41(key int) int {" in shown
-
-
-@for_each("question", ["Which functions call open_pool?", "Who uses open_pool?"])
-def test_who_calls_a_function_is_answered_where_it_is_called(question: str) -> None:
-    """The definition of the function says nothing of it."""
-    others = "".join(
-        f"def step_{n}(key):\n    rate = {n}\n    return rate\n\n\n" for n in range(50)
-    )
-    code = f"def open_pool(size):\n    return size\n\n\n{others}def refresh(size):\n    open_pool(size)\n"
-    shown = excerpt(code, question, 80, len, ranking=ANSWER).text
-    assert "def refresh(size):\n    open_pool(size)" in shown
-    assert "def open_pool" not in shown
-
-
 @for_each("opens", ["{", ":"])
 def test_a_field_keeps_what_opens_its_block(opens: str) -> None:
     """The id of a resource comes with the line that says whose it is."""

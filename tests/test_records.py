@@ -792,17 +792,6 @@ def test_of_a_long_object_links_come_last(indent: int | None) -> None:
     assert link in _shown(text, link)
 
 
-def test_a_line_of_prose_comes_with_the_rest_of_its_sentence() -> None:
-    """In the text of a printed page, a sentence continues where the next line begins with a small letter."""
-    line = "The meadows around the lake are wide and wet.\n"
-    sentence = "Salt above six grams a litre kept out all frogs\nexcept the natterjack.\n"
-    text = line * 30 + sentence + line * 30
-    shown = _shown(text, "Salt above")
-    assert "kept out all frogs\nexcept the natterjack." in shown
-    assert "meadows" not in shown
-    assert "Salt above six grams" in _shown(text, "natterjack")
-
-
 def test_a_cue_of_subtitles_begins_with_its_number() -> None:
     """Each block between blank lines is a record, although a time begins a line within it."""
     cues = [

@@ -15,8 +15,6 @@ BLANK_LINE = "\n\n"
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
-# A number as `cat -n` writes it before a line, in six columns; viewers of files have an arrow in place of the tab.
-_NUMBERED = re.compile("( *\\d+)[\t\u2192]")
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
@@ -33,20 +31,6 @@ def blanked_colours(text: str) -> str:
     if "\x1b" not in text:
         return text
     return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
-
-
-def without_line_numbers(text: str, first_line: int = 1) -> str:
-    """Return *text* without the numbers that `cat -n` and viewers of files write before lines; it has as many lines.
-
-    A number is left out only if it is the line's own, which begin with *first_line*: any other one says something.
-    """
-    lines = text.split("\n") if _NUMBERED.match(text) else []
-    for index, line in enumerate(lines):
-        numbered = _NUMBERED.match(line)
-        if numbered is None or numbered[1] != f"{first_line + index:6}":
-            break
-        lines[index] = line[numbered.end() :]
-    return "\n".join(lines) or text
 
 
 def as_on_terminal(text: str) -> str:

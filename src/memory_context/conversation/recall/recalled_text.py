@@ -23,17 +23,11 @@ from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
-from memory_context.text.excerpt.excerpt import (
-    ANSWER,
-    FROM_THE_FIRST,
-    Excerpt,
-    excerpt,
-    show_records,
-)
+from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.html_pages import PageWords, words_of_page
-from memory_context.text.lines import without_colours, without_line_numbers
+from memory_context.text.html_pages import words_of_page
+from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.records_meant import records_meant
@@ -169,7 +163,7 @@ class RecalledText:
         if expansion.records and is_conversation(item.text):
             lines = show_turns(item.text, expansion.records, query, tokens_left, count)
         elif expansion.records:
-            lines = _records_as_seen(item.text, query, request, tokens_left, count)
+            lines = _records_of_page(item.text, query, request, tokens_left, count)
             if lines is None:
                 lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
@@ -241,17 +235,17 @@ def _lines_of(
     return shown if count(shown.text) <= budget else None
 
 
-def _records_as_seen(
+def _records_of_page(
     text: str, query: str, request: RecallRequest, budget: int, count: Callable[[str], int]
 ) -> Excerpt | None:
-    """Return the records that *query* means among the words of an HTML page or in numbered lines, without those in sight.
+    """Return the records that *query* means among the words of an HTML page, without those that are in sight.
 
-    None if the text is neither, or if its words hold none of them, but its tags or programs do.
+    None if the text is no page, or if its words hold none of them, but its tags or programs do.
     """
-    page = words_of_page(text) or PageWords(without_line_numbers(text), FROM_THE_FIRST)
-    words = page.text
-    if words == text:
+    page = words_of_page(text)
+    if page is None:
         return None
+    words = page.text
     meant = records_meant(words, query, [(0, len(words))])
     if not meant:
         return None

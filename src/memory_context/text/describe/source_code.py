@@ -24,11 +24,6 @@ from memory_context.text.ranges import Span
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )++"
-# A method in the body of a class of JavaScript or TypeScript.
-_METHOD = (
-    r"|(?:(?:async|static|get|set|override|public|private|protected) )*[*#]?"
-    r"(?!(?:if|for|while|switch|catch|with|function)\b)(\w+) ?\([^;\n]*\{$"
-)
 # For each language, a pattern for the beginnings of its lines; its groups are the names that a line defines. If two
 # languages match equally many lines, the first one wins, so the later one of two that are alike needs lines that only it
 # has: TypeScript those with types. The same holds for C# after Java, and for Perl after Rust.
@@ -40,13 +35,11 @@ _SIGNS = {
     "JavaScript": (
         r"(?:export )?(?:default )?class (\w+).*\{|(?:export )?(?:async )?function\*? (\w+)"
         r"|const (\w+) = (?:async )?(?:\([^)\n]*\)|\w+) =>|(?:const|let|var) .*[=;]|module\.exports"
-        r"|import .* from ['\"]" + _METHOD
+        r"|import .* from ['\"]"
     ),
     "TypeScript": (
         r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
-        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]"
-        + _METHOD
-        + r"|.*: (?:string|number|boolean)"
+        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
     ),
     "Java": (
         rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|(?!static (?:inline|.*;$)){_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
@@ -71,10 +64,6 @@ _SIGNS = {
     "PHP": (
         r"<\?php|(?:abstract |final )?(?:class|interface|trait) (\w+)[^:]*$|return \$|\$this->"
         rf"|(?:{_MODIFIERS})?function (\w+)\(|namespace [\w\\]+;|use \w+\\[\w\\]+;"
-    ),
-    "SQL": (
-        r"(?i:create (?:or replace |unique |temp(?:orary)? )*\w+ (?:if not exists )?([\w.]+)"
-        r"|(?:alter|drop|comment on) \w+ |insert into |select |returns \w|language \w)"
     ),
     "C": (
         r"(?:typedef )?struct (\w+)[^=\n]*\{"

@@ -33,7 +33,7 @@ from memory_context.text.excerpt.segments_within_budget import (
     with_more,
 )
 from memory_context.text.html_pages import words_of_page
-from memory_context.text.lines import line_end, line_start, without_colours, without_line_numbers
+from memory_context.text.lines import line_end, line_start, without_colours
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
@@ -105,7 +105,6 @@ def excerpt(
     With a ranking that finds records, the records that the question means take precedence over other segments.
 
     It is an excerpt of what a person sees of the text: without a terminal's colours, and of an HTML page its words only.
-    Numbers of lines are left out, too: gap marks give them.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
@@ -123,8 +122,7 @@ def excerpt(
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
         as_stored = range(first_line, sys.maxsize)
-        plain = without_line_numbers(without_colours(text), first_line)
-        return _excerpt(plain, question, budget, cost, ranking, known, as_stored)
+        return _excerpt(without_colours(text), question, budget, cost, ranking, known, as_stored)
     numbers = [first_line - 1 + number for number in page.numbers]
     shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
     # No line of the page itself is shown whole.

@@ -61,10 +61,6 @@ _ASKS = re.compile(r"(?:\A|\s)[^\s/]*\w[)\"'\u2019\u201d\u00bb]?[?\uff1f\u061f]\
 _AFTER_QUESTION = " \t\r*_\"')"
 # The line below, perhaps after one blank line, unless it is a heading.
 _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
-# A line of prose of six words or more that ends within a sentence, and the lines below up to that which ends the sentence.
-_WRAPPED_SENTENCE = re.compile(
-    r"(?=.{40})(?:\S+ +){5,}\w+[,-]?(?:\n(?=[a-z])[^\n.!?]*+(?=\n)){0,3}\n(?=[a-z])[^\n]*"
-)
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
@@ -423,14 +419,13 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(text, start, stop):
         parents = heads_above(text, start, depth)
-        if not parents:
-            return Record(*_with_rest_of_sentences(text, start, stop))
-        nearest, _ = parents[-1]
-        if start - nearest <= LONGEST_RECORD:
-            begin = nearest
-            depth = depth_of(text, begin)
-        elif _FIELD.match(text, start):
-            return Record(*_short_fields_around(text, start, stop), parents)
+        if parents:
+            nearest, _ = parents[-1]
+            if start - nearest <= LONGEST_RECORD:
+                begin = nearest
+                depth = depth_of(text, begin)
+            elif _FIELD.match(text, start):
+                return Record(*_short_fields_around(text, start, stop), parents)
     end = _end_below(text, begin, stop, depth)
     return Record(begin, end, heads_above(text, begin, depth))
 
@@ -446,15 +441,6 @@ def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
             break
         stop = next_stop
     return stop
-
-
-def _with_rest_of_sentences(text: str, start: int, stop: int) -> Span:
-    """Return the line ``text[start:stop]`` with the lines of prose beside it that its first and last sentence are in."""
-    for first in (start, line_start(text, max(0, start - 1))):
-        sentence = _WRAPPED_SENTENCE.match(text, first)
-        if sentence and sentence.end() >= stop:
-            start, stop = first, sentence.end()
-    return start, stop
 
 
 def _short_fields_around(text: str, start: int, stop: int) -> Span:

@@ -61,7 +61,7 @@ _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
 _CLOSING = (")", "]", "}")
 # Lines that begin and end no block: blank ones, and those of C's preprocessor.
-BESIDE_BLOCKS = re.compile(r"[^\S\n]*$|#[ \t]*(?:if|ifdef|ifndef|el\w*|endif)\b", re.MULTILINE)
+BESIDE_BLOCKS = re.compile(r"[^\S\n]*+$|#(?:if|ifdef|ifndef|else|elif|endif)\b", re.MULTILINE)
 # Lines with which the opening of a block goes on: the end of a list of arguments, a brace or a word on its own line.
 _GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
 # The first word of a line, unless it is part of a speaker's name: `Project Manager: `.

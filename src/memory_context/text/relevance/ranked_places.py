@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, filterfalse, islice
-from operator import attrgetter
+from itertools import chain, islice
 
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
@@ -41,10 +40,6 @@ FEW = 3
 MOST_COMPARED = 40
 # An order or a statement must have this many words to ask for a record by what they tell; the verb of an order is one.
 LEAST_ASKED = 3
-# Such a question is not answered by the definition of the function that it names, but where that is called.
-_ASKS_FOR_USES = re.compile(
-    r"\b(?:who|wh(?:at|ich)(?: \w+)?|where is \w+) (?:calls?|called|uses?|used)\b", re.IGNORECASE
-)
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language occur by chance.
 MANY_CHUNKS = 100
@@ -212,9 +207,7 @@ class RankedPlaces:
             key=lambda place: (found.weight_beside(place), found.texts.recency_of(place.key)),
             reverse=True,
         )
-        in_rows = filterfalse(attrgetter("names_a_column"), places)
-        if _ASKS_FOR_USES.search(self.message):
-            in_rows = filterfalse(names_its_record, in_rows)
+        in_rows = (place for place in places if not place.names_a_column)
         compared = dict[str, Occurrence]()
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
