@@ -262,7 +262,10 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         "mode must be one of keyword, semantic, hybrid and",
     ),
     (lambda m: m.search("x", mode=wrong("words")), "in a MemoryManager, substring, not 'words'"),
-    (lambda _: PassingPolicy(tools=wrong([5])), "tool must be the name of a tool, not 5"),
+    (
+        lambda _: PassingPolicy(tools=wrong([5])),
+        "tool must be the name of a tool in tools= and secrets_for=, not 5",
+    ),
     (
         lambda _: PassingPolicy(max_argument_bytes=wrong("5")),
         "a whole number of bytes, or a mapping from tools to such numbers, 0 or more, not '5'",

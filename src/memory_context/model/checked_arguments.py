@@ -103,7 +103,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
-    "tool": _of_type("the name of a tool", str),
+    "tool": _of_type("the name of a tool in tools= and secrets_for=", str),
     "tools": _TOOLS,
     "secrets_for": _TOOLS,
     "filters": _of_type(
