@@ -645,14 +645,20 @@ class TestAfterARestart:
         assert 19 == len(files_in(folder))
 
     def test_vectors_are_made_again(self, folder: Path) -> None:
-        """The first search has a thread make the vectors, which are in no file, without a new text and without `reindex`."""
+        """The first search that needs vectors has a thread make them; a search by keywords before it embeds nothing."""
         with FileStore(folder) as store:
             store.put(ANN, memory("my puppy sleeps"))
 
+        embedded = list[str]()
+
         def embed(texts: list[str]) -> list[list[float]]:
+            embedded.extend(texts)
             return [[1.0] for _ in texts]
 
         with FileStore(folder, embedder=embed) as store:
+            store.search(ANN, "pet", mode="keyword")
+            assert "memory-context-embedder" not in [one.name for one in threading.enumerate()]
+            assert [] == embedded
             store.search(ANN, "pet")
             for thread in threading.enumerate():
                 if thread.name == "memory-context-embedder":

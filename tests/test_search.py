@@ -502,24 +502,6 @@ class TestMeaning:
         assert ["my puppy sleeps"] == toy.texts
         assert [] == again.texts
 
-    def test_vectors_of_another_length(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
-        """If the embedder was changed, a search that finds nothing says how many memories lack vectors, and what helps."""
-        numbers = [1.0, 1.0]
-
-        def embed(texts: list[str]) -> list[list[float]]:
-            return [numbers for _ in texts]
-
-        with SQLAlchemyStore(url, embedder=embed, embedding_model="m") as store:
-            store.put(ANN, memory("my puppy sleeps", memory_key="dog"))
-            store.reindex()
-            assert ["dog"] == keys(store, "pet", mode="semantic")
-            assert "reindex" not in caplog.text
-        numbers.append(1.0)
-        with SQLAlchemyStore(url, embedder=embed, embedding_model="m") as store:
-            assert [] == keys(store, "pet", mode="semantic")
-
-        assert "memories without vectors of this embedder: 1; see reindex()" in caplog.text
-
     def test_the_same_text_is_not_embedded_again(self, url: str) -> None:
         """A record whose text stays keeps its vectors when it is replaced; one with another text has new ones."""
         toy = Toy()

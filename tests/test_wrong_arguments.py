@@ -6,10 +6,15 @@ import copy
 import inspect
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from autogen_core.models import UserMessage
@@ -60,7 +65,8 @@ from memory_context.exceptions import (
     NotSerializableError,
 )
 from memory_context.memory.backup_files import backup_database
-from memory_context.memory.consolidation import ModelConsolidator, consolidate
+from memory_context.memory.chat_history import ChatTurn
+from memory_context.memory.consolidation import ModelConsolidator, NoteMerger, consolidate
 from memory_context.memory.copy_export_import import (
     copy_memories,
     export_memories,
@@ -134,8 +140,11 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: ContextAssembler(wrong("sqlite://")), NO_MANAGER),
     (lambda _: ConversationMemory(manager=wrong("sqlite://")), NO_MANAGER),
     (lambda _: observe(wrong("sqlite://")), NO_MANAGER),
-    (lambda _: ConversationMemory(idle_timeout=wrong("1h")), "idle_timeout must be above 0"),
-    (lambda _: ConversationMemory(idle_timeout=float("nan")), "idle_timeout must be above 0"),
+    (
+        lambda _: ConversationMemory(idle_timeout=wrong(timedelta(5))),
+        "idle_timeout must be a number of seconds above 0 and below 2.7 million years, or None, not timedelta",
+    ),
+    (lambda _: ConversationMemory(idle_timeout=float("nan")), "idle_timeout must be a number"),
     (lambda _: ConversationMemory().add_turn("s", "human", wrong(5)), "text must be a text"),
     (lambda _: ConversationMemory().add_turn("s", "human", "x", wrong(5)), "data must be a"),
     (lambda _: TierPolicy(wrong(5)), "name must be a text, not 5"),
@@ -230,7 +239,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (lambda m: ContextAssembler(m).record(wrong("p")), "package must be a ContextPackage"),
     (lambda _: ConversationMemory(manager=wrong([])), "a MemoryManager is needed here, not list"),
     (lambda _: ConversationMemory().add_turn("s", wrong(5), "x"), "role must be a text, not 5"),
-    (lambda _: ConversationMemory().add_turns("s", wrong(["x"])), "turns must be a list of turns"),
+    (lambda _: ConversationMemory().add_turns("s", wrong(["x"])), "turn must be a turn, such as"),
     (lambda m: m.remember("x", check=wrong(5)), "check must be a function, or None, not 5"),
     (lambda m: m.remember("x", room=wrong(5)), "room must be a Room(max_chars=…, max_items=…)"),
     (lambda m: m.forget("k", soft=wrong("no")), "soft must be True or False, not str"),
@@ -241,13 +250,27 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         "origin must be one of person, program, model, tool, import, not 'me'",
     ),
     (lambda _: TierPolicy("team", confirm=wrong(True)), "confirm must be a function, or None"),
-    (lambda m: delete_expired(m.memory_store, wrong([5])), "rules must be a list of rules"),
-    (lambda _: PassingPolicy(directories=wrong({"ls": 5})), "directory must be a path, not 5"),
+    (lambda m: delete_expired(m.memory_store, wrong([5])), "rule must be a rule, such as"),
+    (lambda _: PassingPolicy(directories=wrong({"ls": 5})), "directories= names 5 for ls, which"),
     (lambda _: FileStore("d", embedder=wrong(5), embedding_model="m"), "an embedder has embed_do"),
     (
         lambda m: m.memory_store.search(m.scope, "x", mode=wrong("words")),
-        "hybrid, substring, not 'words'",
+        "mode must be one of keyword, semantic, hybrid and, in a MemoryManager, substring, not 'words'",
     ),
+    (
+        lambda m: m.memory_store.search(m.scope, "x", mode=wrong("substring")),
+        "mode must be one of keyword, semantic, hybrid and",
+    ),
+    (lambda m: m.search("x", mode=wrong("words")), "in a MemoryManager, substring, not 'words'"),
+    (
+        lambda _: PassingPolicy(tools=wrong([5])),
+        "tool must be the name of a tool in tools= and secrets_for=, not 5",
+    ),
+    (
+        lambda _: PassingPolicy(max_argument_bytes=wrong("5")),
+        "a whole number of bytes, or a mapping from tools to such numbers, 0 or more, not '5'",
+    ),
+    (lambda m: m.forget("k", reason=wrong(None)), "reason must be a text, not None"),
 ]
 
 
@@ -258,6 +281,52 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_would_be_right(
     """An argument of a wrong type raises an error of the library that names it, at that call."""
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         call(memory)
+
+
+class Merging:
+    """A merger whose class is used, not an instance."""
+
+    @classmethod
+    def merge(cls, notes: Sequence[str], max_tokens: int) -> str | None:
+        """Return the first note."""
+        return notes[0][:max_tokens]
+
+
+RIGHT: list[Callable[[Any], object]] = [
+    lambda m: ContextAssembler(m).build("x", 200, {"task": wrong(np.int64(40))}),
+    lambda m: ContextAssembler(m).build("x", 200, {"task": wrong(Fraction(1, 3))}),
+    lambda m: count_expired(m.memory_store, iter([RetentionRule.parse("note=30d")])),
+    lambda m: delete_expired(m.memory_store, map(RetentionRule.parse, ["note=30d"])),
+    lambda _: ConversationMemory().add_turns("s", iter([ChatTurn("human", "x")])),
+    lambda m: ConversationMemory(manager=m).add_turns("s", iter(())),
+    lambda m: ScopedMemory(m, task_id=wrong(np.int64(3)), project_id=wrong(Decimal(5))),
+    lambda m: consolidate(m, "task", max_tokens=wrong(np.int64(300))),
+    lambda m: consolidate(m, "task", dry_run=wrong(0), merger=Merging),
+    lambda m: m.memory_store.delete(m.scope, "gone", soft=wrong(1)),
+    lambda m: m.memory_store.delete(m.scope, "gone", soft=wrong(np.True_)),
+    lambda m: m.memory_store.delete(m.scope, "gone", soft=True, reason=wrong(None)),
+    lambda _: isinstance(ModelConsolidator(lambda _, question: question), NoteMerger),
+]
+
+
+@for_each("call", RIGHT)
+def test_an_argument_of_another_type_that_works_is_taken(
+    memory: Any, call: Callable[[Any], object]
+) -> None:
+    """Numbers of other libraries, iterators, and what is equal to True or False are no mistakes."""
+    call(memory)
+
+
+class Place(str, Enum):  # noqa: UP042 - the text of a StrEnum is its value
+    """An id that is a text, and whose own text is another."""
+
+    HERE = "here"
+
+
+def test_the_text_of_an_id_is_the_id(memory: Any) -> None:
+    """Notes of a task whose id is an enum are found under the text that it was kept under before."""
+    ScopedMemory(memory, task_id=wrong(Place.HERE)).save("a note", tier="task")
+    assert 1 == ScopedMemory(memory, task_id="Place.HERE").count()
 
 
 WRONG: tuple[object, ...] = (None, 5, "x", [], object(), float("nan"), [None])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
-from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
@@ -25,7 +24,7 @@ from memory_context.memory.package_text_and_what_was_used import (
     make_package,
 )
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.checked_numbers import check_whole
+from memory_context.model.checked_numbers import check_whole, is_share
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
@@ -308,13 +307,9 @@ def _checked(allocation: Allocation) -> dict[str, float]:
         InvalidArgumentError: A part is not from 0 to 100, or none is above 0.
     """
     check_arguments(allocation=allocation)
-    parts: dict[str, Any] = dict(allocation)
-    # NaN is in no range.
-    are_valid = all(
-        isinstance(part, int | float) and 0 <= part <= LARGEST_PART for part in parts.values()
-    )
-    if not are_valid or not any(parts.values()):
+    are_valid = all(is_share(part, LARGEST_PART) for part in allocation.values())
+    if not (are_valid and any(allocation.values())):
         raise InvalidArgumentError(
-            f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"
+            f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {allocation}"
         )
-    return parts
+    return {tier: float(part) for tier, part in allocation.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -126,18 +126,17 @@ class ConversationMemory:
         [turn] = self.add_turns(session_id, [ChatTurn(role, text, data or {})])
         return turn
 
-    def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
+    def add_turns(self, session_id: str, turns: Iterable[ChatTurn]) -> list[ChatTurn]:
         """Add `turns` together at the end, and return them. Raises what `add_turn` does."""
         session = _checked_session(session_id)
         check_arguments(turns=turns)
-        if not turns:
-            return []
         moment = self._clock()
         # The id keeps equal turns of two writers apart: equal contents are one record.
         marks = {"at": moment.isoformat(), "id": uuid4().hex}
         redaction = self._manager.redaction() if self._manager else Redaction(None)
         added = _Added(redaction, [], [])
         for turn in turns:
+            check_arguments(turn=turn)
             check_arguments(role=turn.role, text=turn.text, data=turn.data)
             text = redaction.text(turn.text)
             to_content(dict(turn.data))  # raises for what JSON cannot express
@@ -148,6 +147,8 @@ class ConversationMemory:
             line, _ = to_content(facts)
             added.lines.append(str(line))
             added.turns.append(replace(turn, text=text, data=data))
+        if not added.turns:
+            return []
         key = self._sessions.add(session, added, moment)
         return _turns_of([(line, key, moment) for line in added.lines])
 

@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
@@ -39,6 +40,7 @@ RELATED = 0.3  # the share of words in common for which a merger is asked
 ASKED_AT_ONCE = 8
 
 
+@runtime_checkable
 class NoteMerger(Protocol):
     """Merges notes in its own words."""
 
@@ -153,6 +155,8 @@ def consolidate(
         StoreError: The store failed.
     """
     check_owner(memories, MemoryManager)
+    if isinstance(max_tokens, Integral):  # numpy's, too
+        max_tokens = int(max_tokens)
     check_whole("max_tokens", max_tokens, 1)
     check_arguments(merger=merger, dry_run=dry_run, progress=progress)
     if tier in (None, DETAIL):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -137,7 +137,7 @@ class RetentionRule:
 
 def delete_expired(
     store: MemoryStore,
-    rules: Sequence[RetentionRule] = (),
+    rules: Iterable[RetentionRule] = (),
     *,
     user_id: str | None = None,
     tier: str | None = None,
@@ -191,7 +191,7 @@ def delete_expired(
 
 def count_expired(
     store: MemoryStore,
-    rules: Sequence[RetentionRule] = (),
+    rules: Iterable[RetentionRule] = (),
     *,
     user_id: str | None = None,
     at: datetime | None = None,
@@ -206,12 +206,15 @@ def count_expired(
 
 
 def _expiries(
-    rules: Sequence[RetentionRule], at: datetime | None, tier: str | None = None
+    rules: Iterable[RetentionRule], at: datetime | None, tier: str | None = None
 ) -> list[Expiry]:
     check_arguments(rules=rules)
     moment = with_zone(at, "at") or now()
-    by_their_end = Expiry(EXPIRED, happened_by("expired", moment, tier=tier))
-    return [by_their_end, *(rule.expiry(moment) for rule in rules)]
+    expiries = [Expiry(EXPIRED, happened_by("expired", moment, tier=tier))]
+    for rule in rules:
+        check_arguments(rule=rule)
+        expiries.append(rule.expiry(moment))
+    return expiries
 
 
 def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, Sequence[UUID]]]:

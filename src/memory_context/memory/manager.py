@@ -700,7 +700,7 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query, mode=mode)
+        check_arguments(query=query)
         check_whole("limit", limit, 1)
         wanted = search_filters(
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,

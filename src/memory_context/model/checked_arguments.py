@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Final, SupportsFloat, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.checked_numbers import is_from, is_whole, shown
+from memory_context.model.checked_numbers import is_from, is_share, is_whole, shown
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.origin import ORIGINS
 from memory_context.model.quota import Quota
@@ -30,12 +30,6 @@ def _listed(wanted: str) -> Check:
     return _of_type(wanted, Iterable, but=(str, *_BYTES))
 
 
-def _list_of(is_one: Callable[[Any], bool], wanted: str) -> Check:
-    """Return the check for a collection, other than a text, of values that each pass *is_one*."""
-    is_list, _ = _of_type(wanted, Collection, but=(str,))
-    return lambda value: is_list(value) and all(map(is_one, value)), wanted
-
-
 def _has(attribute: str) -> Callable[[Any], bool]:
     """Return the check for an object with an *attribute*; a class is refused, because its methods need an instance."""
     return lambda value: hasattr(value, attribute) and not isinstance(value, type)
@@ -44,14 +38,6 @@ def _has(attribute: str) -> Callable[[Any], bool]:
 def _or_none(is_right: Callable[[Any], bool], wanted: str) -> Check:
     """Return the check for None, or a value that passes *is_right*."""
     return lambda value: value is None or is_right(value), wanted
-
-
-def _is_share(value: object) -> bool:
-    """Return whether a value is a number from 0 to 1, of any type that converts to a float."""
-    try:
-        return isinstance(value, SupportsFloat) and 0 <= float(value) <= 1
-    except (TypeError, ValueError, OverflowError):  # an array, a signaling NaN, a huge fraction
-        return False
 
 
 def _is_timeout(value: object) -> bool:
@@ -71,25 +57,32 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
             return False
 
 
-_MODES: Final = ("keyword", "semantic", "hybrid", "substring")
 _BYTES: Final = (bytes, bytearray, memoryview)
-_TEXT = _of_type("a text", str)
-_FLAG = _of_type("True or False", bool)
+# Also 0, 1 and numpy's, which are equal to them.
+_FLAG = ((True, False).__contains__, "True or False")
 _TEXT_OR_NONE = _of_type("a text", str, NoneType)
 _THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
 _TOKENS = _or_none(is_whole, "a whole number of tokens, or None")
 # A text is one name; bytes would be an iterable of numbers.
 _NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
-_TOOLS = _list_of(_TEXT[0], "a list of names of tools")
+_TOOLS = _of_type("a list of names of tools", Collection, but=(str, *_BYTES))
 _PATH = _of_type("a path", str, PathLike)
 _FUNCTION_OR_NONE = _or_none(callable, "a function, or None")
 _NOT_NEGATIVE = partial(is_from, least=0)
+_SHARE = (is_share, "a number from 0 to 1")
 _TEXTS = (
     "key", "query", "sql", "text", "name", "type", "code", "lesson", "role", "task", "reason", "order_by",
     "agent_instance_id",
 )  # fmt: skip
 _CHECKS: Final[Mapping[str, Check]] = {
-    **dict.fromkeys(_TEXTS, _TEXT),
+    **dict.fromkeys(_TEXTS, _of_type("a text", str)),
+    # The text of whatever else is given is an id.
+    **dict.fromkeys(
+        ("run_id", "session_id", "plan_id", "task_id", "project_id"),
+        _of_type(
+            "a text, a UUID or an int", object, but=(list, tuple, set, frozenset, Mapping, *_BYTES)
+        ),
+    ),
     "scope": _of_type("a Scope", Scope),
     "item": _of_type("a MemoryItem", MemoryItem),
     "record": _of_type("a MemoryItem or a Deletion", MemoryItem, Deletion),
@@ -99,7 +92,10 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "ends": _listed("a list of pairs of a MemoryItem and a datetime"),
     "end": (_is_end, "a pair of a MemoryItem and a datetime with a time zone"),
     "keys": _listed("a list of keys"),
-    "mode": (_MODES.__contains__, f"one of {', '.join(_MODES)}"),
+    "mode": (
+        ("keyword", "semantic", "hybrid").__contains__,
+        "one of keyword, semantic, hybrid and, in a MemoryManager, substring",
+    ),
     "origin": (ORIGINS.__contains__, f"one of {', '.join(ORIGINS)}"),
     "source": _TEXT_OR_NONE,
     "description": _TEXT_OR_NONE,
@@ -107,6 +103,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
+    "tool": _of_type("the name of a tool in tools= and secrets_for=", str),
     "tools": _TOOLS,
     "secrets_for": _TOOLS,
     "filters": _of_type(
@@ -142,9 +139,15 @@ _CHECKS: Final[Mapping[str, Check]] = {
         _has("randrange"), "a source of random numbers, such as random.Random(1)"
     ),
     "without": _listed("a list of kinds, such as ['jwt']"),
-    "merger": _or_none(_has("merge"), "an object with a method merge(notes, max_tokens)"),
-    "rules": _list_of(_has("expiry"), 'a list of rules, such as [RetentionRule.parse("note=30d")]'),
-    "turns": _list_of(_has("text"), "a list of turns, such as [ChatTurn('human', 'Hello')]"),
+    "merger": _or_none(
+        # A class may have a method that needs no instance.
+        lambda value: hasattr(value, "merge"),
+        "an object with a method merge(notes, max_tokens)",
+    ),
+    "rules": _listed('a list of rules, such as [RetentionRule.parse("note=30d")]'),
+    "rule": (_has("expiry"), 'a rule, such as RetentionRule.parse("note=30d")'),
+    "turns": _listed("a list of turns, such as [ChatTurn('human', 'Hello')]"),
+    "turn": (_has("text"), "a turn, such as ChatTurn('human', 'Hello')"),
     "context": (_has("shown_messages"), "a MemoryContext"),
     "store": (_has("list_all"), "a store, such as SQLAlchemyStore(URL)"),
     "function": (callable, "a function from a text to a line"),
@@ -167,11 +170,10 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "recall": _FLAG,
     "notes": _FLAG,
     "idle_timeout": _or_none(
-        _is_timeout,
-        "above 0 seconds and below 2.7 million years, or None",
+        _is_timeout, "a number of seconds above 0 and below 2.7 million years, or None"
     ),
-    "importance": (_is_share, "a number from 0 to 1"),
-    "evict": (_is_share, "a number from 0 to 1"),
+    "importance": _SHARE,
+    "evict": _SHARE,
     "max_tokens": _TOKENS,
     "page_tokens": _TOKENS,
     "offset": (_NOT_NEGATIVE, "a whole number, 0 or more"),
@@ -190,7 +192,7 @@ def check_arguments(**given: object) -> None:
         is_right, wanted = _CHECKS[name]
         if not is_right(value):
             is_shown = (
-                value is None or isinstance(value, SupportsFloat) or wanted.startswith("one of")
+                name in ("mode", "origin") or value is None or isinstance(value, SupportsFloat)
             )
             given_one = shown(value) if is_shown else type(value).__name__
             raise InvalidArgumentError(f"{name} must be {wanted}, not {given_one}")

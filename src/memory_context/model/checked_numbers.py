@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TypeGuard
+from typing import SupportsFloat, TypeGuard
 
 from memory_context.exceptions import InvalidArgumentError
 
@@ -20,6 +20,14 @@ def is_whole(number: object) -> TypeGuard[int]:
 def is_from(number: object, least: int) -> TypeGuard[int]:
     """Return whether *number* is a whole number, *least* or more, that databases accept."""
     return is_whole(number) and number >= least and not is_too_large(number)
+
+
+def is_share(value: object, most: int = 1) -> bool:
+    """Return whether a value is a number from 0 to *most*, of any type that converts to a float."""
+    try:
+        return isinstance(value, SupportsFloat) and 0 <= float(value) <= most
+    except (TypeError, ValueError, OverflowError):  # an array, a signaling NaN, a huge fraction
+        return False
 
 
 def is_too_large(number: object) -> bool:

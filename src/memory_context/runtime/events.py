@@ -124,10 +124,6 @@ INDEX_BEHIND = _event(
     "index_behind",
     "%(memories)d memories are not indexed yet, and not searched; see reindex()",
 )
-VECTORS_BEHIND = _event(
-    "vectors_behind",
-    "nothing was found, but memories without vectors of this embedder: %(memories)d; see reindex()",
-)
 VECTORS_FAILED = _event(
     "vectors_failed", "vectors could not be made, reindex() makes them: %(error)s"
 )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,19 +68,24 @@ class PassingPolicy:
 
     def __post_init__(self) -> None:
         """Check every setting."""
-        if self.tools is not None:
-            check_arguments(tools=self.tools)
-        check_arguments(secrets_for=self.secrets_for, directories=self.directories)
+        tools = () if self.tools is None else self.tools
+        check_arguments(tools=tools, secrets_for=self.secrets_for, directories=self.directories)
+        for tool in (*tools, *self.secrets_for):
+            check_arguments(tool=tool)
         for tool, directory in self.directories.items():
-            check_arguments(directory=directory)
-            if not Path(directory).is_dir():
+            is_path = isinstance(directory, PathLike | str)
+            if not is_path or not Path(directory).is_dir():
                 raise InvalidArgumentError(
                     f"directories= names {directory} for {tool}, which is not a directory"
                 )
         most = self.max_argument_bytes
         sizes = most.values() if isinstance(most, Mapping) else [most]
         for size in sizes:
-            check_whole("max_argument_bytes", size, unit=" of bytes")
+            check_whole(
+                "max_argument_bytes",
+                size,
+                unit=" of bytes, or a mapping from tools to such numbers",
+            )
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool

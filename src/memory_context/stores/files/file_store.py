@@ -84,7 +84,7 @@ class FileStore(ClosedAtExit):
         file_mode: The mode of new files: 0644 or stricter. The process's umask restricts it further.
         directory_mode: The mode of new folders: 0755 or stricter. The process's umask restricts it further.
         embedder: Makes vectors for semantic search (see `SQLAlchemyStore`). They are made again after each opening,
-            in a thread that the first search starts.
+            in a thread that the first search by vectors starts.
         embedding_model: The name of the embedder's model.
         quota: The limit on what is kept for each user. A write that would exceed it raises a `QuotaExceededError`.
         codec: Encodes the records in files: `Compressed` or `Encrypted`. Without a codec they are stored as they are.

@@ -54,12 +54,7 @@ from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.eviction_and_quota import quota_kept
-from memory_context.stores.sql.index import (
-    hits_to_memories,
-    indexing,
-    keyword_index,
-    vector_index,
-)
+from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared, Values
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
@@ -166,6 +161,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.database = Database(store, password_variable, self.codec)
         self.call_log = CallLog(self.database, calls_kept)
         self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
+        self._without_vectors = set[str]()
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -321,12 +317,9 @@ class SQLAlchemyStore(ClosedAtExit):
         if found is None:
             self._catch_up(scope.user_id)
             found = self.database.read(hits_to_memories.best, request)
-        # With another embedder, or vectors of another length, there are none before the next `put`.
-        if not found and request.vector and not by:
-            table, _ = request.vector
-            lacking = self.database.read(vector_index.incomplete, table, scope.user_id)
-            if lacking:
-                events.VECTORS_BEHIND.log(memories=len(lacking))
+        if request.vector and scope.user_id in self._without_vectors:
+            self._without_vectors.discard(scope.user_id)
+            self._complete_index(scope.user_id)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -412,12 +405,13 @@ class SQLAlchemyStore(ClosedAtExit):
         seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
-        check_arguments(key=key, reason=reason, soft=soft, seen=seen)
+        check_arguments(key=key, soft=soft, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
         if seen:
             where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
+        check_arguments(reason=reason)
         return bool(self.delete_rows(scope.user_id, where, reason))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
@@ -682,8 +676,8 @@ class SQLAlchemyStore(ClosedAtExit):
             remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
-        # The texts of a folder have been pending since it was opened, and have no vectors either.
-        self._complete_index(user_id)
+        # Vectors are made when a search needs them: an embedder may be paid for each text.
+        self._without_vectors.add(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
