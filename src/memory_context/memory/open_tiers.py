@@ -36,7 +36,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.one_line import one_line
 from memory_context.model.reference import check_key
-from memory_context.model.scope import DETAIL, Place
+from memory_context.model.scope import DETAIL, Place, checked_name
 from memory_context.model.tiers_and_limits import (
     LONGEST_RUN,
     Confirmation,
@@ -94,7 +94,11 @@ class TierNotes(ClosedAtExit):
         self.policies = policies_with(self.own_policies)
         given = {**self._other_ids, "session_id": self.session_id}
         check_arguments(**given)
-        ids = {name.removesuffix("_id"): str(one) for name, one in given.items() if one is not None}
+        ids = {
+            name.removesuffix("_id"): checked_name(name, str(one))
+            for name, one in given.items()
+            if one is not None
+        }
         self._tier_ids = {name: ids.get(policy.lifetime) for name, policy in self.policies.items()}
         if "plan" in ids:
             self._tier_ids["plan"] = ids["plan"]

@@ -65,7 +65,7 @@ _THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
 _TOKENS = _or_none(is_whole, "a whole number of tokens, or None")
 # A text is one name; bytes would be an iterable of numbers.
 _NAMES = _of_type("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
-_TOOLS = _of_type("a list of names of tools", Collection, but=(str, *_BYTES))
+_TOOLS = _of_type("a list of names of tools", Collection, but=(str,))
 _PATH = _of_type("a path", str, PathLike)
 _FUNCTION_OR_NONE = _or_none(callable, "a function, or None")
 _NOT_NEGATIVE = partial(is_from, least=0)
@@ -79,9 +79,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     # The text of whatever else is given is an id.
     **dict.fromkeys(
         ("run_id", "session_id", "plan_id", "task_id", "project_id"),
-        _of_type(
-            "a text, a UUID or an int", object, but=(list, tuple, set, frozenset, Mapping, *_BYTES)
-        ),
+        _of_type("a text, a UUID or an int", object, but=(list, tuple, set, Mapping, *_BYTES)),
     ),
     "scope": _of_type("a Scope", Scope),
     "item": _of_type("a MemoryItem", MemoryItem),

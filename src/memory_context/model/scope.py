@@ -49,7 +49,7 @@ class Scope:
         for name in _COLUMNS:
             value = getattr(self, name)
             if value is not None or name == "user_id":
-                object.__setattr__(self, name, _name(name, value))
+                object.__setattr__(self, name, checked_name(name, value))
         if self.places is not None:
             object.__setattr__(self, "places", checked_places(self.places))
 
@@ -96,10 +96,17 @@ def checked_places(places: Iterable[Place]) -> frozenset[Place]:
         raise InvalidScopeError(
             f"places must be pairs of a tier and an id, such as ('run', 'r1'), not {shown(places)}"
         ) from error
-    return frozenset((_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in pairs)
+    return frozenset(
+        (checked_name("tier", tier), checked_name("tier_id", tier_id)) for tier, tier_id in pairs
+    )
 
 
-def _name(field: str, value: object) -> str:
+def checked_name(field: str, value: object) -> str:
+    """Return the name *value*, for *field*, as text; integers and UUIDs are names, too.
+
+    Raises:
+        InvalidScopeError: It does not fit a database column.
+    """
     is_short_number = is_whole(value) and abs(value) < 10**MAX_NAME
     if is_short_number or isinstance(value, UUID):
         return str(value)

@@ -73,8 +73,7 @@ class PassingPolicy:
         for tool in (*tools, *self.secrets_for):
             check_arguments(tool=tool)
         for tool, directory in self.directories.items():
-            is_path = isinstance(directory, PathLike | str)
-            if not is_path or not Path(directory).is_dir():
+            if not isinstance(directory, PathLike | str) or not Path(directory).is_dir():  # type: ignore[redundant-expr] # whatever is given
                 raise InvalidArgumentError(
                     f"directories= names {directory} for {tool}, which is not a directory"
                 )
