@@ -58,8 +58,9 @@ def _is_end(value: Any) -> bool:  # noqa: ANN401 - whatever a caller gives
 
 
 _BYTES: Final = (bytes, bytearray, memoryview)
+_FLAG = _of_type("True or False", bool)
 # Also 0, 1 and numpy's, which are equal to them.
-_FLAG = ((True, False).__contains__, "True or False")
+_ANY_FLAG = ((True, False).__contains__, "True or False")
 _TEXT_OR_NONE = _of_type("a text", str, NoneType)
 _THRESHOLDS = _of_type("a mapping from names to numbers of tokens", Mapping)
 _TOKENS = _or_none(is_whole, "a whole number of tokens, or None")
@@ -162,9 +163,9 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "calls_kept": _of_type("a timedelta, or None to keep none", timedelta, NoneType),
     "password_variable": _of_type("the name of an environment variable", str),
     "auto_include": _FLAG,
-    "dry_run": _FLAG,
+    "dry_run": _ANY_FLAG,
     "ends_task": _FLAG,
-    "soft": _FLAG,
+    "soft": _ANY_FLAG,
     "recall": _FLAG,
     "notes": _FLAG,
     "idle_timeout": _or_none(
