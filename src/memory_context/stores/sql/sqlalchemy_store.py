@@ -676,8 +676,10 @@ class SQLAlchemyStore(ClosedAtExit):
             remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
-        # Vectors are made when a search needs them: an embedder may be paid for each text.
-        self._without_vectors.add(user_id)
+        # A database keeps its vectors, but the index of a folder begins without any. They are made when a search needs
+        # them, because an embedder may be paid for each text.
+        if urls.is_memory(self.database.url):
+            self._without_vectors.add(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
