@@ -828,6 +828,25 @@ def test_source_code_is_shown_by_the_definition_that_is_meant(opens: str) -> Non
     assert opens.format("refund") in shown
 
 
+def test_what_stands_in_the_definition_that_is_meant_is_shown() -> None:
+    """Its names count as those near the beginning do, also in lines that hold no word of the question."""
+    books = ["Kelvin/tr", "aa.io", "QX9", "ledger#"]
+    lines = list[str]()
+    for number in range(60):
+        asked = ["voucher", "customer", "rebate", "lapses"] if number == 45 else ["rate"] * 4
+        lines.append(f"def price_{number}(key):")
+        lines += [f"    {word} = book.{word}(key)" for word in asked]
+        lines += [
+            f"    # The ledger of this step is kept beside all of the other ones, in {book}_{number}."
+            for book in books
+        ]
+        lines.append("")
+    question = "The rebate of a customer is wrong where the voucher lapses."
+    count = default_counter().count
+    shown = excerpt("\n".join(lines), question, 400, count, ranking=PREVIEW).text
+    assert [book for book in books if f"{book}_45." in shown] == books
+
+
 def test_a_last_line_with_a_number_is_shown() -> None:
     """It often says how long something took, or how much it was; below a text that is no list, too."""
     nodes = ["Scan", "Sort", "Merge", "Hash", "Limit", "Join", "Group", "Append"]
