@@ -33,6 +33,8 @@ from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_
 USUAL_LENGTH = 80
 LONG_LINE = 120
 LONGEST = 160
+# A row with bars between its cells is whole up to this length: half of it does not say whose cells these are.
+LONGEST_ROW = 240
 SHORT = 50
 LONG_STRING = 160
 LONG_VALUE = 120
@@ -416,7 +418,8 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
     for line_start, line_end in line_spans(text, start, end):
         bounds = [line_start, line_end]
         # Minified JSON, base64 and paragraphs are one line each; unbroken, they would be one segment.
-        if line_end - line_start > LONG_LINE:
+        is_row = text.count(" | ", line_start, line_end) > 1
+        if line_end - line_start > (LONGEST_ROW if is_row else LONG_LINE):
             bounds[1:1] = _breaks(text, line_start, line_end)
         for begin, stop in pairwise(bounds):
             if begun is None:
