@@ -11,14 +11,15 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.message import FunctionCall, Message, as_lines
-from memory_context.conversation.recall import turns_meant
 from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.stored_turns_within_budget import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
-from memory_context.text.excerpt.record_around_place import Record, turn_at
+from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import turn_at
 from memory_context.text.relevance.searched_candidates import RecallCandidate
 from memory_context.tools.retrieve_search_store import SEARCHING
 from messages import call, results, user
@@ -40,7 +41,7 @@ def stored(*turns: list[Message]) -> tuple[str, list[Record]]:
     """A conversation as it is stored, and its turns."""
     text, records, start = as_lines([one for turn in turns for one in turn]), list[Record](), 0
     while start < len(text):
-        record = turn_at(text, start, text.index("\n", start))
+        record = Record(*turn_at(text, start, text.index("\n", start)))
         records.append(record)
         start = record.stop + 1
     return text, records
@@ -198,27 +199,66 @@ async def test_no_old_answer_without_its_correction(max_tokens: int) -> None:
     assert "it will be 10 am" in text
 
 
-def test_a_turn_of_thousands_of_messages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that works alone says all in one turn, whatever stands in it at how many places."""
-    read = list[Record]()
-
-    def said_length(_: str, turn: Record) -> int:
-        read.append(turn)
-        return turn.stop - turn.start
-
-    monkeypatch.setattr(turns_meant, "_said_length", said_length)
-    steps = [
-        Message("a", "assistant", "coder", {0: f"Step {n} of the build is done."})
-        for n in range(300)
+def _records(message: str, candidate: RecallCandidate) -> list[str]:
+    question = Question(message, "", (candidate,), False, lambda _: False)
+    text = candidate.item.text
+    return [
+        text[record.start : record.stop]
+        for expansion in judge_by_keywords(question).expand
+        for record in expansion.records
     ]
-    text = as_lines(steps)
-    item = MemoryItem(user_id="ann", memory_key="k", content=text, memory_type=CONVERSATION)
-    asked = Question(
-        "What of the build, step 7?", "", (RecallCandidate(item),), False, lambda _: False
-    )
-    judge_by_keywords(asked)
 
-    assert 1 == len(read)
+
+def test_an_earlier_question_does_not_hide_the_row() -> None:
+    """Whoever asks again in the same words gets the record that answers, and not only the turn that asked before."""
+    asked = "What is the status of order 70155?"
+    text, _ = stored(*FILLERS, turn(asked, "One moment, please."))
+    chat = _item("chat", text, CONVERSATION)
+    assert ("orders", "chat") == _judged(asked, _item("orders", ORDERS), chat)
+
+
+def test_of_turns_that_say_as_much_all_come() -> None:
+    """The first of equals comes with the others, and with what may correct them."""
+    said = turn("The heron nests at the weir.", "Noted.")
+    text, _ = stored(*FILLERS[:4], said, *FILLERS, said, turn("The heron has moved.", "Where to?"))
+    found = _records("Where does the heron nest?", RecallCandidate(_item("chat", text)))
+    assert 2 == sum("at the weir" in one for one in found)
+    assert any("has moved" in one for one in found)
+
+
+def test_one_word_brings_a_turn_only_if_it_is_taken_as_known() -> None:
+    """People use the same words about many things: one of them is enough only behind "the", "our" and the like."""
+    text, _ = stored(*FILLERS, turn("The kettle is broken.", "I ordered another one."))
+    chat = RecallCandidate(_item("chat", text))
+    assert [True, False] == [
+        bool(_records(asked, chat)) for asked in ("Where is our kettle?", "Who invented kettle?")
+    ]
+
+
+def test_another_value_of_a_result_that_was_cut_brings_the_turn_again() -> None:
+    """A turn whose words are in sight comes for what its tool's result holds, if that was not shown whole."""
+    text, _ = stored(turn("Which shelves are there?", "24 of oak.", PAGE))
+    chat = RecallCandidate(_item("chat", text), seen=((1, 2), (4, 4)))
+    assert not _records("Which shelves are there?", chat)
+    assert _records("What does shelf 17 of oak cost in euros?", chat)
+
+
+def test_of_a_turn_of_thousands_of_messages_the_line_comes() -> None:
+    """An agent that works alone says all in one turn, of which only the neighbourhood of a place is read."""
+    steps = [Message("a", "assistant", "coder", {0: f"Step {n} is done."}) for n in range(5000)]
+    text = as_lines([*turn("Go on.", "Yes."), *steps])
+    place = text.index("Step 2500")
+    line = text.rindex("\n", 0, place) + 1, text.index("\n", place)
+    assert line == turn_at(text, *line)
+
+
+def test_reading_by_a_question_brings_the_correction() -> None:
+    """A conversation that is read by a question gives the turns that recall brings."""
+    met = turn("We meet at the harbour office on Friday.", "Friday at ten.")
+    text, _ = stored(*FILLERS, met, *FILLERS, turn("The harbour office is shut on Friday.", "Ah."))
+    shown = excerpt(text, "When do we meet at the harbour office?", 900, len).text
+    assert "Friday at ten" in shown
+    assert "is shut" in shown
 
 
 def test_search_memory_shows_who_said_what() -> None:

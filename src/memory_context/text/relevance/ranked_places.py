@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 
@@ -46,11 +47,15 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
+# The same of a fact and of any other question for turns, which must hold two words in any case.
+LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN = 0.33, 0.5
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
 # whether the best one is meant.
 NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
+# The same for a turn that was said later, and may correct the best one.
+CORRECTS = 0.4
 # The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
@@ -65,11 +70,13 @@ class RankedPlaces:
         message: The message.
         found: The places of its terms.
         asked: Which of the terms the message asks with: not the names from the answer before it.
+        of_turns: Whether the texts are stored conversations.
     """
 
     message: str
     found: FoundTerms
     asked: AbstractSet[int]
+    of_turns: bool = False
 
     def clauses(self) -> Iterator[RankedPlaces]:
         """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
@@ -77,7 +84,7 @@ class RankedPlaces:
             words = {term.words for term in asked_terms(part)}
             terms = enumerate(self.found.terms)
             asked = {number for number, term in terms if term.words in words}
-            yield RankedPlaces(part, self.found, asked & self.asked)
+            yield replace(self, message=part, asked=asked & self.asked)
 
     @cached_property
     def is_question(self) -> bool:
@@ -112,6 +119,8 @@ class RankedPlaces:
         """
         if not self.is_question:
             return LEAST_OF_STATEMENT
+        if self.of_turns:
+            return LEAST_OF_FACT_IN_TURN if self.asks_for_fact else LEAST_OF_QUESTION_IN_TURN
         return LEAST_OF_FACT if self.asks_for_fact else LEAST_OF_QUESTION
 
     @cached_property
@@ -199,6 +208,7 @@ class RankedPlaces:
         """Return a place of some *terms* in each record that is compared, the best first.
 
         The places with most of the message beside them are compared; the best are those that hold most of what it tells.
+        If none of them answers, return nothing.
         """
         found = self.found
         by_term = (found.newest(found.of(number)) for number in terms)
@@ -212,14 +222,28 @@ class RankedPlaces:
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
 
-        def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
+        def worth(place: Occurrence) -> tuple[bool, float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
             # "Why does test_7 fail?" is answered where test_7 is, not by the line that repeats most of the question.
             first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
-            return first, second, near, found.texts.recency_of(place.key), -place.start
+            recency = found.texts.recency_of(place.key)
+            return self._answers(place), first, second, near, recency, -place.start
 
-        return sorted(compared.values(), key=worth, reverse=True)
+        best_first = sorted(compared.values(), key=worth, reverse=True)
+        return best_first if any(map(self._answers, best_first)) else []
+
+    def _answers(self, place: Occurrence) -> bool:
+        """Return whether the record of a place may be what is meant, and not only say more about that.
+
+        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"): people use
+        the same words about many things.
+        """
+        if not self.of_turns:
+            return True
+        terms = [self.found.terms[number] for number in self.found.held_by_record(place)]
+        telling = [term for term in terms if not term.is_small]
+        return len(telling) > 1 or any(is_pointed_at(self.message, term) for term in terms)
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
@@ -227,10 +251,11 @@ class RankedPlaces:
         """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
         Rows and items that hold as much as the best one are all meant. Unless it *is_certain* that the best one is meant,
-        others need to hold less.
+        others need to hold less; so do turns that were said later, which may correct it.
         """
-        of_list = is_listed(best_first[0])
-        most = self._share_held(best_first[0])
+        best = best_first[0]
+        of_list = is_listed(best)
+        most = self._share_held(best)
         least = most * ABOUT_AS_MUCH
         if is_certain:
             least = most if of_list else most * NEARLY_AS_MUCH
@@ -238,11 +263,18 @@ class RankedPlaces:
         for place in best_first:
             share = self._share_held(place)
             is_one_more = len(meant) >= FEW and not (of_list and share >= most)
-            if share < least or is_one_more:
-                break
+            is_as_good = share >= least and self._answers(place)
+            is_later = self.of_turns and self._said_at(place) > self._said_at(best)
+            may_correct = is_later and share >= most * CORRECTS
+            if is_one_more or not (is_as_good or may_correct):
+                continue
             if not any(map(place.overlaps, meant)):
                 meant.append(place)
         return meant
+
+    def _said_at(self, place: Occurrence) -> tuple[datetime, int]:
+        """Return a value that is higher for what was said later in conversations."""
+        return self.found.texts.stored_at(place.key), place.start
 
     def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that no text holds may be the asker's own word for something."""
