@@ -235,6 +235,70 @@ def test_one_word_brings_a_turn_only_if_it_is_taken_as_known() -> None:
     ]
 
 
+def test_an_order_brings_the_turn_that_it_takes_as_known() -> None:
+    """An order needs half of its words in a turn, one of them behind "our" and the like, or a name with a digit."""
+    text, _ = stored(*FILLERS, turn("Our staging server is projector-7 in Oslo.", "Noted."))
+    chat = RecallCandidate(_item("chat", text))
+    assert _records("Deploy the branch to our staging server.", chat)
+    assert _records("Remind me about projector-7, please.", chat)
+    assert not _records("Write a story in which Sonja travels from Bergen to Oslo.", chat)
+
+
+def test_the_newest_of_turns_that_say_the_same_comes() -> None:
+    """Three turns come at most, and of those that hold as much as the best, the one that was said last is among them."""
+    said = [turn(f"The budget of the fair is {n} euros.", "Noted.") for n in range(810, 850, 10)]
+    text, _ = stored(*FILLERS[:4], *said, *FILLERS)
+    found = _records("What is the budget of the fair?", RecallCandidate(_item("chat", text)))
+    assert 3 == len(found)
+    assert "840 euros" in found[-1]
+
+
+def test_three_turns_come_for_many_names() -> None:
+    """A message that is full of names brings three turns at most, whatever each name would bring."""
+    names = ("heron-1", "tern-2", "gull-3", "rook-4", "swift-5")
+    text, _ = stored(*FILLERS, *(turn(f"The nest of {name} is new.", "Noted.") for name in names))
+    asked = f"Write a list of {', '.join(names)}, please."
+    assert 3 == len(_records(asked, RecallCandidate(_item("chat", text))))
+
+
+def test_beside_a_record_a_result_of_a_tool_brings_no_turn() -> None:
+    """What only a tool's result in a turn holds does not come beside the record that says the same."""
+    rows = "order_id,customer,status\n70155,Ann,shipped\n70156,Bob,open"
+    text, _ = stored(*FILLERS, turn("Load them.", "Loaded.", rows))
+    chat = _item("chat", text, CONVERSATION)
+    asked = "What is the status of order 70155?"
+    assert ("orders",) == _judged(asked, _item("orders", ORDERS), chat)
+    assert ("chat",) == _judged(asked, chat)
+
+
+def test_a_follow_up_in_a_stored_chat_comes_with_what_it_corrects() -> None:
+    """Only the words that were said make a turn brief, not the data that a stored chat keeps with it."""
+    said = [
+        ("human", "The kickoff with the Baltic team is on Monday."),
+        ("human", "No, make that Tuesday."),
+    ]
+    facts = {"data": {}, "at": "2026-11-30T05:14:39.955588+00:00", "id": "0bc86334746d4ee59b4beb5c"}
+    text = "\n".join(json.dumps({"role": role, "text": words, **facts}) for role, words in said)
+    assert (0, len(text)) == turn_at(text, 0, text.index("\n"))
+
+
+def test_records_with_a_role_and_a_source_are_no_conversation() -> None:
+    """Records of another program that begin as stored messages do, but hold no texts, are read as records."""
+    text = "\n".join(
+        json.dumps({"role": "user", "source": "ldap", "user": f"u{n}", "quota": n * 37 % 1000})
+        for n in range(300)
+    )
+    found = _records("Which user has the largest quota?", RecallCandidate(_item("users", text)))
+    assert 1 == len(found)
+    assert '"quota": 999' in found[0]
+
+
+def test_a_question_comes_with_its_answer_behind_long_results() -> None:
+    """A turn ends with its answer, however long the results of tools before that are."""
+    text, [first] = stored(turn("What is in the contract?", "Three months.", PAGE * 80, PAGE * 80))
+    assert first.stop == len(text)
+
+
 def test_another_value_of_a_result_that_was_cut_brings_the_turn_again() -> None:
     """A turn whose words are in sight comes for what its tool's result holds, if that was not shown whole."""
     text, _ = stored(turn("Which shelves are there?", "24 of oak.", PAGE))
@@ -245,9 +309,10 @@ def test_another_value_of_a_result_that_was_cut_brings_the_turn_again() -> None:
 
 def test_of_a_turn_of_thousands_of_messages_the_line_comes() -> None:
     """An agent that works alone says all in one turn, of which only the neighbourhood of a place is read."""
-    steps = [Message("a", "assistant", "coder", {0: f"Step {n} is done."}) for n in range(5000)]
+    steps = [Message("t", "tool", "look", {0: f"Step {n} is done."}) for n in range(5000)]
+    steps[2500] = Message("a", "assistant", "coder", {0: "Half of it is done."})
     text = as_lines([*turn("Go on.", "Yes."), *steps])
-    place = text.index("Step 2500")
+    place = text.index("Half of it")
     line = text.rindex("\n", 0, place) + 1, text.index("\n", place)
     assert line == turn_at(text, *line)
 

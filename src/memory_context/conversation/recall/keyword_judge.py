@@ -14,7 +14,7 @@ from memory_context.conversation.recall.judge_records import (
     Verdict,
 )
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
-from memory_context.text.index.term_hits import TermHits, term_hits
+from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.relevance.chosen_records import records_of_names, relevant, relevant_turns
 from memory_context.text.relevance.question_terms import (
     QUESTION_MARKS,
@@ -104,8 +104,10 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         wanted = map(wanted_lexemes, [*asked, *named_before])
         hits = term_hits(texts.items(), list(wanted))
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
-    of_turns = [chunk for chunk in chunks if is_conversation(texts.text_of(chunk.memory_key))]
-    in_others = [chunk for chunk in chunks if chunk not in of_turns]
+    of_turns, in_others = list[ChunkPlace](), list[ChunkPlace]()
+    for chunk in chunks:
+        is_turn = is_conversation(texts.text_of(chunk.memory_key))
+        (of_turns if is_turn else in_others).append(chunk)
     found = found_as_meant(asked, hits, in_others, texts)
     records = list[Expansion]()
     is_clear = True
@@ -115,7 +117,8 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     if not records:
         records, is_clear = relevant(message, found)
     # What was asked before is asked again in the same words, so turns are compared with turns only.
-    turns = relevant_turns(message, found_as_meant(asked, hits, of_turns, texts))
+    found_in_turns = found_as_meant(asked, hits, of_turns, texts)
+    turns = relevant_turns(message, found_in_turns, only_said=bool(records))
     return (*records, *turns), is_clear and not turns
 
 

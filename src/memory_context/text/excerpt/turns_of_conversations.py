@@ -11,8 +11,8 @@ from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
 
 # The lines of compacted messages and of stored chats begin like this. Those of messages that another program wrote, such as
-# OpenAI's, have "content" as their second key.
-_SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
+# OpenAI's, have "content" as their second key, and records of users or rights may have a "source", but no "texts".
+_SAID = re.compile(r'\{"role": "[^"\\]*", "(?:text": "|source": "(?:[^"\\]|\\.)*", "texts": \[)')
 # How the line of a person's message begins, in compacted messages and in a stored chat.
 ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # How a message that this library itself added begins, such as the reference to an earlier compaction.
@@ -22,10 +22,10 @@ TOOL_RESULT = '{"role": "tool"'
 LONGEST_TURN = 2400
 # How far from a place the ends of its turn are looked for: that of an agent that works alone may have megabytes.
 REACH = 64_000
-# A short turn that begins with a line of few words depends on the turn before it: "No, on Tuesday." Half of these words are
-# keys of the line's JSON and names.
+# A short turn that begins with so few words depends on the turn before it: "No, on Tuesday." Some of them are the
+# roles and brackets of the line's JSON.
 FOLLOW_UP_CHARACTERS = 400
-FOLLOW_UP_WORDS = 10
+FOLLOW_UP_WORDS = 8
 
 # What nobody said. Quotes within what was said are escaped.
 _UNSAID = re.compile(
@@ -54,11 +54,13 @@ def turn_at(text: str, start: int, stop: int) -> Span:
     """Return the turn of the line ``text[start:stop]``, with the next one if that is brief: "No, on Tuesday.".
 
     If what was said in it is too long, or if the line is a tool's result and all of the turn is, return the line alone.
+    The end of a turn that the line begins is looked for however far it is, as the answer may be there.
     """
     farthest = max(0, start - REACH)
+    reach = len(text) if text.startswith(ASKED, start) else REACH
     begin = 1 + max(text.rfind(f"\n{asked}", farthest, start + len(asked)) for asked in ASKED)
-    end = _end_of_turn(text, stop)
-    if begin == 0 < farthest or end - stop > REACH:
+    end = _end_of_turn(text, stop, reach)
+    if begin == 0 < farthest or end - stop > reach:
         return start, stop
     length = end - begin
     if not text.startswith(TOOL_RESULT, start):
@@ -66,9 +68,10 @@ def turn_at(text: str, start: int, stop: int) -> Span:
     if length > LONGEST_TURN:
         return start, stop
     below = end + 1
-    is_short = len(text[below : line_end(text, below)].split()) <= FOLLOW_UP_WORDS
+    words = blanked_unsaid(text[below : line_end(text, below)]).split()
+    is_short = len(words) <= FOLLOW_UP_WORDS
     if is_short and text.startswith(ASKED, below) and not text.startswith(NOTED, below):
-        end_of_next = _end_of_turn(text, below)
+        end_of_next = _end_of_turn(text, below, REACH)
         if _said_length(text, below, end_of_next) <= FOLLOW_UP_CHARACTERS:
             return begin, end_of_next
     return begin, end
@@ -80,10 +83,10 @@ def said_lines(text: str, start: int, stop: int) -> list[Span]:
     return [line for line in lines if not text.startswith(TOOL_RESULT, line[0])]
 
 
-def _end_of_turn(text: str, place: int) -> int:
+def _end_of_turn(text: str, place: int, reach: int) -> int:
     """Return where the turn at a place ends: before the next message of a person, with the text, or out of reach."""
-    ends = [text.find(f"\n{asked}", place, place + REACH) for asked in ASKED]
-    out_of_reach = min(place + REACH + 1, len(text))
+    ends = [text.find(f"\n{asked}", place, place + reach) for asked in ASKED]
+    out_of_reach = min(place + reach + 1, len(text))
     return min((end for end in ends if end >= 0), default=out_of_reach)
 
 

@@ -89,16 +89,17 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     return chosen.expansions(message), is_clear
 
 
-def relevant_turns(message: str, found: FoundTerms) -> list[Expansion]:
-    """Return the turns of stored conversations that a message is about.
+def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) -> list[Expansion]:
+    """Return the turns of stored conversations that a message is about, three at most.
 
     Args:
         message: The message.
         found: The places of its terms in conversations.
+        only_said: Whether turns that hold them only in results of tools are left out.
     """
     chosen = _Chosen(found)
     terms = frozenset(range(len(found.terms)))
-    _choose(chosen, RankedPlaces(message, found, terms, of_turns=True))
+    _choose(chosen, RankedPlaces(message, found, terms, of_turns=True, only_said=only_said))
     return chosen.expansions(message)
 
 
@@ -222,6 +223,8 @@ class _Chosen:
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
+            if is_conversation(place.text) and self._meant.count >= FEW:
+                return
             record = place.record
             length = record.stop - record.start
             is_in_prompt = self._is_in_prompt(place)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 
+from memory_context.text.excerpt.turns_of_conversations import said_lines
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
     is_listed,
@@ -47,8 +48,8 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
-# The same of a fact and of any other question for turns, which must hold two words in any case.
-LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN = 0.33, 0.5
+# The same for turns, which must hold two words in any case.
+LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN, LEAST_OF_STATEMENT_IN_TURN = 0.33, 0.55, 0.5
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
@@ -71,12 +72,14 @@ class RankedPlaces:
         found: The places of its terms.
         asked: Which of the terms the message asks with: not the names from the answer before it.
         of_turns: Whether the texts are stored conversations.
+        only_said: Whether results of tools in turns do not make a turn an answer, as records say the same.
     """
 
     message: str
     found: FoundTerms
     asked: AbstractSet[int]
     of_turns: bool = False
+    only_said: bool = False
 
     def clauses(self) -> Iterator[RankedPlaces]:
         """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
@@ -118,7 +121,7 @@ class RankedPlaces:
         A message that does not ask for a fact, such as "Do newts hibernate?", may be about anything, so it needs more.
         """
         if not self.is_question:
-            return LEAST_OF_STATEMENT
+            return LEAST_OF_STATEMENT_IN_TURN if self.of_turns else LEAST_OF_STATEMENT
         if self.of_turns:
             return LEAST_OF_FACT_IN_TURN if self.asks_for_fact else LEAST_OF_QUESTION_IN_TURN
         return LEAST_OF_FACT if self.asks_for_fact else LEAST_OF_QUESTION
@@ -237,13 +240,23 @@ class RankedPlaces:
         """Return whether the record of a place may be what is meant, and not only say more about that.
 
         A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"): people use
-        the same words about many things.
+        the same words about many things. A message that asks nothing must take one as known in any case, and if that is
+        only capitalised, the turn must hold another one.
         """
         if not self.of_turns:
             return True
-        terms = [self.found.terms[number] for number in self.found.held_by_record(place)]
+        held = self.found.held_by_record(place)
+        if self.only_said:
+            lines = said_lines(place.text, place.record.start, place.record.stop)
+            held = set(chain.from_iterable(self.found.held_in(place.key, *line) for line in lines))
+        terms = [self.found.terms[number] for number in held]
         telling = [term for term in terms if not term.is_small]
-        return len(telling) > 1 or any(is_pointed_at(self.message, term) for term in terms)
+        is_known = partial(is_pointed_at, self.message, in_orders=not self.is_question)
+        if len(telling) > 1:
+            return self.is_question or any(map(is_known, terms))
+        if not self.is_question:
+            terms = [term for term in terms if not term.is_capitalised]
+        return any(map(is_known, terms))
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
@@ -251,7 +264,8 @@ class RankedPlaces:
         """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
         Rows and items that hold as much as the best one are all meant. Unless it *is_certain* that the best one is meant,
-        others need to hold less; so do turns that were said later, which may correct it.
+        others need to hold less; so do turns that were said later, which may correct it. Of turns that hold as much as
+        the best one, the newest is the third at least.
         """
         best = best_first[0]
         of_list = is_listed(best)
@@ -270,6 +284,11 @@ class RankedPlaces:
                 continue
             if not any(map(place.overlaps, meant)):
                 meant.append(place)
+        if self.of_turns:
+            as_good = [place for place in best_first if self._share_held(place) >= most]
+            newest = max(filter(self._answers, as_good), key=self._said_at, default=best)
+            if not any(map(newest.overlaps, meant)):
+                meant[FEW - 1 :] = [newest]
         return meant
 
     def _said_at(self, place: Occurrence) -> tuple[datetime, int]:
