@@ -270,7 +270,10 @@ def is_pointed_at(message: str, term: AskedTerm, *, in_orders: bool = False) -> 
     if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
-    if not (in_orders or _BEGINS_TO_ASK.match(message)):
+    if in_orders:
+        # "Use bullet points in your answers" is about what is yet to be said.
+        known = known.replace("|your|", "|")
+    elif not _BEGINS_TO_ASK.match(message):
         known += r".*\?"
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
