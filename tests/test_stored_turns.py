@@ -53,6 +53,15 @@ MOVERS = (
 )
 
 
+def test_a_brief_turn_is_shown_once() -> None:
+    """A brief turn that is the end of the turn before it, and is meant itself, is not shown twice."""
+    text, turns = stored(turn("Dinner is on Monday.", "OK."), turn("No, on Tuesday.", "Fine."))
+    brief = Record(text.rindex('{"role": "user"'), len(text))
+    found = show_turns(text, [*turns, brief], "dinner", 900, len)
+    assert 1 == found.text.count("Tuesday")
+    assert found.text.index("Monday") < found.text.index("Tuesday")
+
+
 @for_each("budget", [20, 60, 80, 200, 900])
 def test_the_correction_stays(budget: int) -> None:
     """However little fits, the newest turn is there; what tools gave is left out before what was said."""
@@ -233,6 +242,15 @@ def test_one_word_brings_a_turn_only_if_it_is_taken_as_known() -> None:
     assert [True, False] == [
         bool(_records(asked, chat)) for asked in ("Where is our kettle?", "Who invented kettle?")
     ]
+
+
+def test_a_name_that_no_turn_holds_does_not_silence_all_turns() -> None:
+    """Whoever asks may name somebody or something else as well; a question about nothing but that stays quiet."""
+    said = turn("The new microservice is tern and listens on port 7443.", "Noted.")
+    text, _ = stored(*FILLERS, said)
+    chat = RecallCandidate(_item("chat", text, CONVERSATION))
+    assert _records("Hi Copilot, what is the port of the new microservice?", chat)
+    assert not _records("What is the port of Hamburg in Germany?", chat)
 
 
 def test_an_order_brings_the_turn_that_it_takes_as_known() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -49,10 +50,14 @@ def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost
     shown = list[str]()
     ranges = list[Span]()
     left = budget
+    newer = len(text) + 1
     for number in reversed(range(len(turns))):
         older, newest = turns[:number], turns[number : number + 1]
         share = share_of(left, least_cost(text, newest, cost), least_cost(text, older, cost))
-        turn = _within(text, turns[number], query, share, cost)
+        # A brief turn is also the end of the turn before it.
+        once = replace(turns[number], stop=min(turns[number].stop, newer - 1))
+        newer = once.start
+        turn = _within(text, once, query, share, cost)
         if turn.text:
             shown.insert(0, turn.text)
             ranges += turn.ranges

@@ -60,6 +60,8 @@ CORRECTS = 0.4
 # The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
+# The factor of a name, number or kind of thing that no turn holds: a turn may be meant nevertheless.
+NAMED_NOWHERE_IN_TURNS = 2.5
 DESCRIBES = 0.5
 
 
@@ -143,13 +145,14 @@ class RankedPlaces:
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
         moonpetal". But a name, a number or a kind of thing that no text holds ("What is a prime number?") shows that the
-        message is about something else.
+        message is about something else; a turn must only hold more.
 
         More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
         not_met = [self.found.terms[number] for number in self.asked - self.found.met]
         is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
-        if is_short or not self.words or not all(map(self.may_be_own, not_met)):
+        may_be_met = self.of_turns or all(map(self.may_be_own, not_met))
+        if is_short or not self.words or not may_be_met:
             return []
         best_first = self._best_first(filter(self._is_sought, self.told))
         most = self._share_held(best_first[0]) if best_first else 0.0
@@ -335,8 +338,11 @@ class RankedPlaces:
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
         most = max(told.values(), default=0.0)
         for number in sorted(self.words - met):
-            if not terms[number].is_vague:
-                told[number] = min(MET_NOWHERE * self._rarity(number), most)
+            term, rarity = terms[number], self._rarity(number)
+            if self.of_turns and not self.may_be_own(term):
+                told[number] = NAMED_NOWHERE_IN_TURNS * rarity
+            elif not term.is_vague:
+                told[number] = min(MET_NOWHERE * rarity, most)
         return told
 
     def _rarity(self, number: int) -> float:

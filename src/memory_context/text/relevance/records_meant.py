@@ -38,9 +38,9 @@ def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Rec
     texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
     hits = term_hits([item], list(map(wanted_lexemes, asked)), regions)
     found = found_as_meant(asked, hits, hits.places, texts)
-    if is_conversation(text):
-        expansions = relevant_turns(question, found)
-    else:
+    expansions = relevant_turns(question, found) if is_conversation(text) else []
+    if not expansions:
+        # Of a text that a reader has named, one word may be enough.
         expansions, _ = relevant(question, found)
     are_many = any(one.more or len(one.records) > MOST_ALIKE for one in expansions)
     if are_many:
