@@ -22,10 +22,9 @@ TOOL_RESULT = '{"role": "tool"'
 LONGEST_TURN = 2400
 # How far from a place the ends of its turn are looked for: that of an agent that works alone may have megabytes.
 REACH = 64_000
-# A short turn that begins with so few words depends on the turn before it: "No, on Tuesday." Some of them are the
-# roles and brackets of the line's JSON.
+# A short turn that begins with so few words depends on the turn before it: "No, on Tuesday."
 FOLLOW_UP_CHARACTERS = 400
-FOLLOW_UP_WORDS = 8
+FOLLOW_UP_WORDS = 5
 
 # What nobody said. Quotes within what was said are escaped.
 _UNSAID = re.compile(
@@ -68,11 +67,16 @@ def turn_at(text: str, start: int, stop: int) -> Span:
     if length > LONGEST_TURN:
         return start, stop
     below = end + 1
-    words = blanked_unsaid(text[below : line_end(text, below)]).split()
-    is_short = len(words) <= FOLLOW_UP_WORDS
-    if is_short and text.startswith(ASKED, below) and not text.startswith(NOTED, below):
+    said = _SAID.match(text, below)
+    if said and text.startswith(ASKED, below) and not text.startswith(NOTED, below):
+        words = blanked_unsaid(text[said.end() : line_end(text, below)]).split()
+        if len(words) > FOLLOW_UP_WORDS:
+            return begin, end
         end_of_next = _end_of_turn(text, below, REACH)
-        if _said_length(text, below, end_of_next) <= FOLLOW_UP_CHARACTERS:
+        # A stored chat keeps much with each message.
+        lines = [text[slice(*line)] for line in said_lines(text, below, end_of_next)]
+        words = " ".join(map(blanked_unsaid, lines)).split()
+        if len(" ".join(words)) <= FOLLOW_UP_CHARACTERS:
             return begin, end_of_next
     return begin, end
 

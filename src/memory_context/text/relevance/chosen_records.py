@@ -70,7 +70,13 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     chosen = _Chosen(found)
     ranked = RankedPlaces(message, found, frozenset(range(len(found.terms))))
     chosen.take_all(rows_by_value(ranked))
-    others_may_say_more = _choose(chosen, ranked)
+    choose, choose_then = _choose_most, _choose_named
+    if not ranked.asks_for_fact:
+        # "Why does test_7 fail?" is answered around the name, and not by the one line that repeats most of it.
+        choose, choose_then = choose_then, choose
+    others_may_say_more = choose(chosen, ranked)
+    others_may_say_more |= choose_then(chosen, ranked)
+    _choose_for_clauses(chosen, ranked)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
@@ -99,7 +105,10 @@ def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) 
     """
     chosen = _Chosen(found)
     terms = frozenset(range(len(found.terms)))
-    _choose(chosen, RankedPlaces(message, found, terms, of_turns=True, only_said=only_said))
+    ranked = RankedPlaces(message, found, terms, of_turns=True, only_said=only_said)
+    # No single name identifies a turn: a text that a person pastes is full of names.
+    _choose_most(chosen, ranked)
+    _choose_for_clauses(chosen, ranked)
     return chosen.expansions(message)
 
 
@@ -116,22 +125,11 @@ def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansio
     return chosen.expansions(message)
 
 
-def _choose(chosen: _Chosen, ranked: RankedPlaces) -> bool:
-    """Choose the records that hold most of what the message tells, those that its names identify, and those of its clauses.
-
-    Returns:
-        Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
-    """
-    choose, choose_then = _choose_most, _choose_named
-    if not ranked.asks_for_fact:
-        # "Why does test_7 fail?" is answered around the name, and not by the one line that repeats most of it.
-        choose, choose_then = choose_then, choose
-    others_may_say_more = choose(chosen, ranked)
-    others_may_say_more |= choose_then(chosen, ranked)
+def _choose_for_clauses(chosen: _Chosen, ranked: RankedPlaces) -> None:
+    """Choose the records for each clause that asks by itself and is not met yet: "Who is it, and when does she come?"."""
     for clause in ranked.clauses():
         if not clause.is_met_by(chosen.covered):
             chosen.take_all(clause.places_with_most())
-    return others_may_say_more
 
 
 def _choose_most(chosen: _Chosen, ranked: RankedPlaces) -> bool:

@@ -50,6 +50,8 @@ MANY_CHUNKS = 100
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
 # The same for turns, which must hold two words in any case.
 LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN, LEAST_OF_STATEMENT_IN_TURN = 0.33, 0.55, 0.5
+# The same for a turn that holds only one word.
+LEAST_OF_WORD_IN_TURN = 0.3
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
@@ -117,6 +119,14 @@ class RankedPlaces:
         return verb - self.found.met
 
     @cached_property
+    def is_short(self) -> bool:
+        """Return whether the message has too few words to be about something: it is no question, and for turns no name."""
+        terms = [self.found.terms[number] for number in self.words]
+        if self.of_turns and any(term.is_name or term.is_capitalised for term in terms):
+            return False
+        return not self.is_question and len(terms) < LEAST_ASKED - len(self.unmet_order)
+
+    @cached_property
     def least_share(self) -> float:
         """Return the share of what the message tells that a record must hold.
 
@@ -150,9 +160,8 @@ class RankedPlaces:
         More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
         not_met = [self.found.terms[number] for number in self.asked - self.found.met]
-        is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
         may_be_met = self.of_turns or all(map(self.may_be_own, not_met))
-        if is_short or not self.words or not may_be_met:
+        if self.is_short or not self.words or not may_be_met:
             return []
         best_first = self._best_first(filter(self._is_sought, self.told))
         most = self._share_held(best_first[0]) if best_first else 0.0
@@ -242,24 +251,19 @@ class RankedPlaces:
     def _answers(self, place: Occurrence) -> bool:
         """Return whether the record of a place may be what is meant, and not only say more about that.
 
-        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"): people use
-        the same words about many things. A message that asks nothing must take one as known in any case, and if that is
-        only capitalised, the turn must hold another one.
+        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"), if that is
+        not little of the message: people use the same words about many things. What is no question must take one as known
+        in any case.
         """
         if not self.of_turns:
             return True
-        held = self.found.held_by_record(place)
-        if self.only_said:
-            lines = said_lines(place.text, place.record.start, place.record.stop)
-            held = set(chain.from_iterable(self.found.held_in(place.key, *line) for line in lines))
-        terms = [self.found.terms[number] for number in held]
+        terms = [self.found.terms[number] for number in self._held(place)]
         telling = [term for term in terms if not term.is_small]
         is_known = partial(is_pointed_at, self.message, in_orders=not self.is_question)
+        takes_as_known = any(map(is_known, terms))
         if len(telling) > 1:
-            return self.is_question or any(map(is_known, terms))
-        if not self.is_question:
-            terms = [term for term in terms if not term.is_capitalised]
-        return any(map(is_known, terms))
+            return self.is_question or takes_as_known
+        return takes_as_known and self._share_held(place) >= LEAST_OF_WORD_IN_TURN
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
@@ -308,10 +312,17 @@ class RankedPlaces:
 
         A word that only describes the record's text counts half.
         """
-        held = self.found.held_by_record(place)
+        held = self._held(place)
         describing = self.found.described[place.key] - held
         # Rounded, so that it is the same for the same words, in whatever order they are summed.
         return round(self._share_told(held) + DESCRIBES * self._share_told(describing), 6)
+
+    def _held(self, place: Occurrence) -> AbstractSet[int]:
+        """Return the terms that the record of a place holds, itself or in its heads."""
+        if not self.only_said:
+            return self.found.held_by_record(place)
+        lines = said_lines(place.text, place.record.start, place.record.stop)
+        return set(chain.from_iterable(self.found.held_in(place.key, *line) for line in lines))
 
     def _share_told(self, terms: AbstractSet[int]) -> float:
         """Return the share of what the message tells that *terms* tell."""
