@@ -103,7 +103,7 @@ def steps(
     )
     start = time.process_time()
     given = {"messages": [*history(messages), HumanMessage("Do the work.")]}
-    agent.invoke(given, {**THREAD, "recursion_limit": 10 * STEPS})
+    agent.invoke(given, {**THREAD, "recursion_limit": 10 * STEPS}, durability="sync")
     step = (time.process_time() - start) * 1000 / STEPS
     return step, _added(around, inside, "tool"), _added(around, inside, "model")
 
@@ -123,7 +123,9 @@ def questions(messages: int, *middleware: MemoryContextMiddleware) -> float:
     )
     agent.invoke({"messages": [*history(messages), HumanMessage("Hello.")]}, THREAD)
     for number in range(STEPS):
-        agent.invoke({"messages": [HumanMessage(f"And what about job-{number}?")]}, THREAD)
+        agent.invoke(
+            {"messages": [HumanMessage(f"And what about job-{number}?")]}, THREAD, durability="sync"
+        )
     return _added(around, inside, "model")
 
 

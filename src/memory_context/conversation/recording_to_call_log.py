@@ -86,14 +86,17 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
         prompt: The messages that it sees now.
         ledger: Counts their tokens.
     """
+    entries = ledger.entries(prompt)
+    # Most messages have no facts, and so no keys.
+    known = [message for message in prompt if message.facts]
     return ModelCall(
         at=now(),
-        tokens_full=sum(ledger.tokens_in_full(prompt)),
-        tokens_sent=sum(ledger.tokens(prompt)),
+        tokens_full=sum(entry.tokens_in_full for entry in entries),
+        tokens_sent=sum(entry.tokens for entry in entries),
         messages=len(prompt),
-        folded=_new(attrgetter("keys_of_outputs"), seen, prompt),
-        recalled=_new(_brought_keys, seen, prompt),
-        compacted=_new(_compacted_keys, seen, prompt),
+        folded=_new(attrgetter("keys_of_outputs"), seen, known),
+        recalled=_new(_brought_keys, seen, known),
+        compacted=_new(_compacted_keys, seen, known),
     )
 
 
@@ -104,6 +107,8 @@ def _new(
     keys = dict[str, None]()
     for message in after:
         keys |= dict.fromkeys(keys_of(message))
+    if not keys:
+        return ()
     for message in before:
         for key in keys_of(message):
             keys.pop(key, None)
