@@ -37,7 +37,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
     """Return *message* as the library's own message, with the facts that are noted on it."""
     role: Role = "system"
     source = message.type
-    calls = list[FunctionCall]()
+    calls: list[FunctionCall] = []  # `list[FunctionCall]()` would take a microsecond
     answers: str | None = None
     is_error = False
     match message:
@@ -69,6 +69,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             trusted=facts.trusted,
             instructs=facts.instructs,
         )
+    # Most messages are one text.
     blocks = [] if isinstance(message.content, str) else message.content
     return Message(
         message_id,
@@ -145,7 +146,7 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
         return {}  # a model that only calls tools says nothing
     if isinstance(message.content, str):
         return {0: message.content}
-    adjacent = dict[int, list[str]]()
+    adjacent: dict[int, list[str]] = {}
     start = None
     for place, block in enumerate(message.content):
         text = _text_of(block)

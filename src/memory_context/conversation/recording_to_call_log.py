@@ -87,16 +87,17 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
         ledger: Counts their tokens.
     """
     entries = ledger.entries(prompt)
-    # Most messages have no facts, and so no keys.
-    known = [message for message in prompt if message.facts]
+    # What was shown as it is now brings no new keys.
+    unchanged = set(map(id, seen))
+    changed = [message for message in prompt if id(message) not in unchanged]
     return ModelCall(
         at=now(),
         tokens_full=sum(entry.tokens_in_full for entry in entries),
         tokens_sent=sum(entry.tokens for entry in entries),
         messages=len(prompt),
-        folded=_new(attrgetter("keys_of_outputs"), seen, known),
-        recalled=_new(_brought_keys, seen, known),
-        compacted=_new(_compacted_keys, seen, known),
+        folded=_new(attrgetter("keys_of_outputs"), seen, changed),
+        recalled=_new(_brought_keys, seen, changed),
+        compacted=_new(_compacted_keys, seen, changed),
     )
 
 
