@@ -314,7 +314,8 @@ class MessageFolder:
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts updated; count the folds."""
         # Most messages contain no references, so that no facts follow from their texts.
-        if not folds and not message.is_ours and not referenced_keys(*message.texts.values()):
+        is_plain = not (folds or message.facts)
+        if is_plain and not message.is_ours and not referenced_keys(*message.texts.values()):
             return message
         user_id = self.manager.scope.user_id
         tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
