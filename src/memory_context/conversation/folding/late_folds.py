@@ -118,8 +118,9 @@ def _read_texts(
                 texts.append(ReadText(index, saved, reads))
         if message.is_reply:
             reads += 1
-            called = [call.name for call in message.calls]
-            goes_on_reading &= any(map(_is_reader, called))
+            goes_on_reading = goes_on_reading and any(
+                _is_reader(call.name) for call in message.calls
+            )
     return texts[::-1]
 
 
