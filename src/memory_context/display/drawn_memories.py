@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from math import fsum
 
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
@@ -161,10 +160,12 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     # A word of the query counts more than another form of it.
     weights |= {word.casefold(): 1.0 for word in match.why}
     words_by_line = list[set[str]]()
+    line_counts = Counter[str]()
     for line in lines:
         folded_line = line.casefold()
-        words_by_line.append({word for word in weights if word in folded_line})
-    line_counts = Counter(chain.from_iterable(words_by_line))
+        in_line = {word for word in weights if word in folded_line}
+        words_by_line.append(in_line)
+        line_counts.update(in_line)
 
     def worth_of(words_there: Iterable[str]) -> float:
         # fsum is exact, so the result does not depend on the order of a set, which varies between processes.
@@ -174,7 +175,7 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     for index, in_line in enumerate(words_by_line):
         start = max(0, index - AROUND)
         around = words_by_line[start : index + AROUND + 1]
-        words_around = set[str]().union(*around)
+        words_around = in_line.union(*around)
         # Of lines with equal surroundings, the one that holds more itself is worth more.
         worths.append((worth_of(words_around), worth_of(in_line)))
     most = max(worths)
