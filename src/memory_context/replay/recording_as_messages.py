@@ -78,14 +78,13 @@ def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
 
 def _message(recorded: Json) -> Message:
     role = recorded.get("role")
-    content = recorded.get("content")
     if role == "assistant":
         return _reply(recorded)
     if role not in ROLES:
         raise InvalidArgumentError(
             f"the role {role!r:.80} is not known; the known ones are {', '.join(ROLES)}"
         )
-    text = text_of_content(content)
+    text = text_of_content(recorded.get("content"))
     if role in _INSTRUCTIONS:
         return Message("", "system", "system", {0: text})
     source = recorded.get("source") or PERSON
