@@ -104,8 +104,7 @@ def _restore_run(
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run; return the outcome without the new memories, and these."""
     stored = stored_ids(connection, user_id, run.memories)
-    records = (*run.memories.values(), *run.deletions)
-    keys = list(map(attrgetter("memory_key"), records))
+    keys = [record.memory_key for record in (*run.memories.values(), *run.deletions)]
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
     deleted = {row.memory_key: Deletion(*row) for row in noted}
@@ -122,9 +121,11 @@ def _restore_run(
             new.append(item)
     # Everybody locks records in the order of their keys; another order could deadlock.
     inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
-    written = [item for item in new if item.id in inserted]
+    written = list[MemoryItem]()
     for item in new:
-        if item.id not in inserted:
+        if item.id in inserted:
+            written.append(item)
+        else:
             total += conflict(item, _clash(connection, item))
     for deletion in run.deletions:
         total += _restore_deletion(connection, user_id, deletion, deleted)
