@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count as count_from
 from typing import NamedTuple
 from uuid import uuid4
@@ -218,14 +217,14 @@ def make_package(
     wanted = [memory for memory in ranked if memory.key not in originals]
     held_tiers = {memory.tier for memory in wanted}
     tiers = [tier for tier in allocation if tier in held_tiers]
-    fill = partial(
-        _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
-    )
-    candidates, room, shown, text = fill(wanted, tiers)
+    candidates, room, shown, text = _fill(wanted, tiers, task, budget, allocation, longest, count)
     if TASK in tiers and all(entry.tier != TASK for entry in shown):
         # The headings of all tiers left too little for the task's memories, or better ones took the
         # room. Then the task's memories go first.
-        candidates, room, shown, text = fill(_task_first(wanted), [TASK])
+        wanted = _task_first(wanted)
+        candidates, room, shown, text = _fill(
+            wanted, [TASK], task, budget, allocation, longest, count
+        )
     number = Counter(memory.tier for memory in ranked)
     return ContextPackage(
         id=uuid4().hex,
@@ -259,7 +258,6 @@ def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
 def _fill(
     wanted: Sequence[RankedMemory],
     tiers: Iterable[str],
-    *,
     task: str,
     budget: int,
     allocation: Allocation,
