@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import starmap
 from typing import Any, TypeGuard
 
 import sqlalchemy as sa
@@ -81,7 +80,8 @@ class IndexedFolder:
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the files that do not hold a memory, sorted by path."""
-        return tuple(starmap(DamagedFile, sorted(self._problems.items())))
+        problems = sorted(self._problems.items())
+        return tuple(DamagedFile(path, reason) for path, reason in problems)
 
     def is_outdated(self) -> bool:
         """Return whether the folder changed since it was read."""
