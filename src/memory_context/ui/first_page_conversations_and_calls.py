@@ -243,7 +243,7 @@ def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str,
 
 
 def _texts(
-    visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] | None = None
+    visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] = {}
 ) -> list[Html]:
     """Draw the texts behind keys, folded, with the preview that the model saw beside each, if that is known."""
     if not keys:
@@ -257,7 +257,7 @@ def _texts(
         size = soft(f"· {item.token_count:,} tokens")
         head = joined(visit.key(key), f" {item.summary} ", size)
         drawn = content_of(item)
-        if previews and key in previews:
+        if key in previews:
             preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
             stored = tag("div", soft("what is stored"), drawn)
             drawn = tag("div", preview, stored, cls="prompt")
