@@ -19,7 +19,13 @@ from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem,
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
+from memory_context.stores.sql.row_encoding import (
+    DELETIONS,
+    RECORDS,
+    encode_row,
+    format_of,
+    records,
+)
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 
@@ -103,7 +109,9 @@ def _restore_run(
     connection: sa.Connection, user_id: str, run: Run
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run; return the outcome without the new memories, and these."""
-    stored = stored_ids(connection, user_id, run.memories)
+    ids = memories.c.id.in_(list(run.memories))
+    same_ids = records(connection, RECORDS.where(memories.c.user_id == user_id, ids))
+    stored = {item.id: item for item in same_ids}
     keys = [record.memory_key for record in (*run.memories.values(), *run.deletions)]
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
@@ -111,9 +119,10 @@ def _restore_run(
     total = Restored()
     new: list[MemoryItem] = []
     for item in run.memories.values():
+        old = stored.get(item.id)
         deletion = deleted.get(item.memory_key)
-        if item.id in stored:
-            total += _compare(connection, item)
+        if old:
+            total += _compare(old, item)
         elif deletion and deletion.deleted_at >= item.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
             total += conflict(item, reason)
@@ -162,10 +171,9 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     return connection.scalar(alike.where(memories.c.id != item.id))
 
 
-def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
-    """Compare *item* with the stored record of the same id."""
-    old = indexing.item_by_id(connection, item.user_id, item.id)
-    differing = differences(old, item) if old else ["id"]
+def _compare(old: MemoryItem, item: MemoryItem) -> Restored:
+    """Compare *item* with the stored record *old* of the same id."""
+    differing = differences(old, item)
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
