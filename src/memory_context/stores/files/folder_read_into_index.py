@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, StoreError
+from memory_context.model.batches import batches_of_records
 from memory_context.model.item import AnyRecord, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
@@ -259,8 +260,12 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        runs = list(restore_imported_records.runs(records))
-        return self.index.database.write(restore_imported_records.restore, user_id, runs)
+        total = Restored()
+        # In batches, because a database limits how many values a statement may have.
+        for batch in batches_of_records(records):
+            runs = list(restore_imported_records.runs(batch))
+            total += self.index.database.write(restore_imported_records.restore, user_id, runs)
+        return total
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:
