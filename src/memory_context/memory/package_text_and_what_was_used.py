@@ -365,15 +365,6 @@ def _heading(tier: str) -> str:
     return prompts.ASSEMBLED_TIERS.get(tier) or prompts.ASSEMBLED_TIER.format(tier=tier)
 
 
-def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return the sort key within a tier: the oldest kept ones, then those not kept, then the newest kept ones."""
-    if memory.kept is None:
-        return 1, 0
-    if memory.kept % 2 == 1:
-        return 0, memory.kept
-    return 2, -memory.kept
-
-
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
     """Return, by the key of each memory that repeats another's text, the key of that other one."""
     first = dict[str, str]()
@@ -401,8 +392,14 @@ def _fitted(
     """
     remaining = dict(entries)
 
-    def place(memory: RankedMemory) -> tuple[int, tuple[int, int]]:
-        return tiers.index(memory.tier), _place_in_tier(memory)
+    def place(memory: RankedMemory) -> tuple[int, int, int]:
+        """Return the sort key: in each tier the oldest kept ones, then those not kept, then the newest kept ones."""
+        tier = tiers.index(memory.tier)
+        if memory.kept is None:
+            return tier, 1, 0
+        if memory.kept % 2 == 1:
+            return tier, 0, memory.kept
+        return tier, 2, -memory.kept
 
     in_order = sorted(ranked, key=place)
     chosen = [memory for memory in ranked if memory.key in entries]
