@@ -38,12 +38,12 @@ AROUND = 2
 
 def memory(item: MemoryItem) -> Html:
     """Draw a memory: its title, its content, and its other facts."""
-    head = tag("div", *_title(item, key_name(item.memory_key)), cls="head")
+    head = tag("div", _title(item, key_name(item.memory_key)), cls="head")
     facts = table(("", ""), _facts(item))
     return joined(head, content_of(item), folded("facts", facts))
 
 
-def _title(item: MemoryItem, key: Html) -> list[str]:
+def _title(item: MemoryItem, key: Html) -> Html:
     if isinstance(item.content, bytes):
         length = item.char_count or len(item.content)
         size = f"{length:,} bytes"
@@ -54,7 +54,7 @@ def _title(item: MemoryItem, key: Html) -> list[str]:
     about = f"· {item.memory_type} · {size}"
     if not item.is_active:
         about = f"{about} · evicted"
-    return [key, f" {item.summary} ", soft(about)]
+    return joined(key, f" {item.summary} ", soft(about))
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
@@ -123,7 +123,8 @@ def _table(items: Sequence[MemoryItem]) -> Html:
 def hit(item: MemoryItem, key: Html, *, is_open: bool) -> Html:
     """Draw a hit: its title with the *key*, and below it the passage."""
     match = item.match
-    title = joined(*_title(item, key), soft(" · ".join(["", *found_by(match)])))
+    facts = "".join(f" · {fact}" for fact in found_by(match))
+    title = joined(_title(item, key), soft(facts))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:
