@@ -101,10 +101,12 @@ class Meter:
             rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]
-        rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
+        total = sum(sent)
+        full_total = sum(without)
+        rows.append(("total", "", f"{total:,}", f"{full_total:,}"))
         self._console.print(table(columns, rows))
         self._console.print(
-            f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
+            f"\n{total / full_total:.1%} of the tokens were sent; "
             f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
             f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}.\n"
             f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens.\n"
