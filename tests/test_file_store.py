@@ -82,10 +82,10 @@ def edit(path: Path, **changes: object) -> None:
 
 @pytest.fixture
 def few_values() -> Iterator[None]:
-    """SQLite accepts 300 values in a statement; by default it accepts 32,766."""
+    """SQLite accepts 500 values in a statement; by default it accepts 32,766."""
 
     def limit(connection: sqlite3.Connection, _: object) -> None:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 300)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 500)
 
     event.listen(Engine, "connect", limit)
     yield
@@ -96,9 +96,17 @@ def few_values() -> Iterator[None]:
 def test_more_files_than_values(folder: Path) -> None:
     """A folder may hold more memories of a user than a statement of SQLite may have values."""
     with FileStore(folder) as store:
-        store.restore(ANN, [memory() for _ in range(301)])
+        store.restore(ANN, [memory() for _ in range(501)])
     with FileStore(folder) as store:
-        assert 301 == store.count(ANN)
+        assert 501 == store.count(ANN)
+
+
+@pytest.mark.usefixtures("few_values")
+def test_clears_more_reads_than_values(folder: Path) -> None:
+    """More memories that were read can be cleared than a statement of SQLite may have values."""
+    with FileStore(folder) as store:
+        store.restore(ANN, [memory(access_count=1) for _ in range(301)])
+        assert 301 == store.clear(ANN)
 
 
 class TestAsAPerson:
