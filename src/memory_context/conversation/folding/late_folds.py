@@ -189,7 +189,9 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     for place in _unfolded(message, folder):
         if message.source == RETRIEVE and message.is_result:
             late.pages[place] = _heading(message.texts[place])
-        elif folded := folder.fold_text(message, place, before, is_late=True):
+            continue
+        folded = folder.fold_text(message, place, before, is_late=True)
+        if folded:
             late.folds[place] = folded
     for call in message.calls:
         kept = dict[str, str]()
