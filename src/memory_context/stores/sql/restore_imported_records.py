@@ -112,8 +112,8 @@ def _restore_run(
     ids = memories.c.id.in_(list(run.memories))
     same_ids = records(connection, RECORDS.where(memories.c.user_id == user_id, ids))
     stored = {item.id: item for item in same_ids}
-    given: list[AnyRecord] = [*run.memories.values(), *run.deletions]
-    keys = [record.memory_key for record in given]
+    keys = [item.memory_key for item in run.memories.values()]
+    keys += [deletion.memory_key for deletion in run.deletions]
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
     deleted = {row.memory_key: Deletion(*row) for row in noted}

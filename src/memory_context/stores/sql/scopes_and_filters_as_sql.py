@@ -369,15 +369,19 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
 
 
+def _is_text(value: object) -> bool:
+    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
+    return isinstance(value, str | sa.BindParameter)
+
+
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
     if name not in _OPERATORS and name != "$contains":
         raise InvalidFilterError(
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    # A bound parameter stands for a text that was checked already.
-    is_text = isinstance(value, str | sa.BindParameter)
-    if takes and not (is_text and isinstance(column.type, sa.Text)):
+    are_texts = _is_text(value) and isinstance(column.type, sa.Text)
+    if takes and not are_texts:
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
