@@ -458,4 +458,4 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
         if message.is_reply:
             break
         keys.update(message.keys_of_outputs)
-    return sum(key in reading for key in keys)
+    return len([key for key in keys if key in reading])
