@@ -669,6 +669,23 @@ def test_links_gain_nothing_by_recurring() -> None:
     assert "fix-b/main" in shown
 
 
+@for_each("written", [json.dumps, str])
+def test_the_titles_of_records_are_names(written: Callable[[object], str]) -> None:
+    """A value of several words says what a record is, which its ids and the dates of its changes do not."""
+    titles = ["Budget review", "Design critique", "Hiring of a lead", "Lunch with Ada"]
+    events = [
+        {
+            "id": f"{number}b00886fc87a6ed18257",
+            "changed": f"2026-10-0{number}T07:11:00.000Z",
+            "size": list(range(60)),
+            "summary": title,
+        }
+        for number, title in enumerate(titles)
+    ]
+    shown = excerpt(written(events), "", 130, default_counter().count, ranking=PREVIEW).text
+    assert [title for title in titles if title in shown] == titles
+
+
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:
     """As agents that print a result and keep its first characters have it; no path could be followed there."""
     inner = _mcp_result(json.dumps(ISSUES))
