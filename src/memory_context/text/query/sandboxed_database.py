@@ -71,6 +71,10 @@ _SELECT = re.compile(
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
+_NEAR_DOT = 'near ".": syntax error'
+_MEMBER_NAMED = """
+SELECT fullkey FROM json_tree(iif(json_valid(?1), ?1, '[]')) WHERE key = ?2 LIMIT 1
+"""
 # A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
 _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
@@ -437,10 +441,11 @@ class LockedDatabase:
 
     def _error_message(self, problem: str, sql: str) -> str:
         """Return an error message with the problem, and the columns of the tables that were named."""
-        column = _NO_COLUMN.fullmatch(problem)
-        if column and quoted_name(column[1]) in sql:
-            problem += f" (a text is written in single quotes: '{column[1]}')"
-        if problem.endswith("syntax error"):
+        if column := _NO_COLUMN.fullmatch(problem):
+            problem += self._meaning_of(column[1], sql)
+        if problem == _NEAR_DOT:
+            problem += """; a member of JSON is written "column" ->> '$.list[0].name'"""
+        elif problem.endswith("syntax error"):
             problem += '; a name such as "order id" or "group" needs double quotes'
         if "not authorized" in problem or "prohibited" in problem:
             problem = "a query can use only the rows of memories and SQL's plain functions"
@@ -448,6 +453,17 @@ class LockedDatabase:
         for name, table in self.tables.items():
             parts.append(f"{name} has the columns {columns_with_examples(table)}")
         return "; ".join(parts)
+
+    def _meaning_of(self, name: str, sql: str) -> str:
+        """Return what a name that is no column may mean: a text, or a member of the JSON in a table's first row."""
+        if quoted_name(name) in sql:
+            return f" (a text is written in single quotes: '{name}')"
+        member = name.rpartition(".")[2]
+        for table in self.tables.values():
+            for column, cell in zip(table.columns, next(table.rows(), ()), strict=False):
+                for (path,) in self._database.execute(_MEMBER_NAMED, (cell_text(cell), member)):
+                    return f" (in JSON it is {quoted_name(column)} ->> '{path}')"
+        return ""
 
 
 def columns_with_examples(table: TextTable) -> str:
