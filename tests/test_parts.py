@@ -734,6 +734,14 @@ def test_an_answer_names_key_part_and_next_call() -> None:
     )
 
 
+def test_other_parts_of_one_line_are_named_by_paths() -> None:
+    """JSON on a single line has no other lines to ask for."""
+    cities = json.dumps([{"city": f"city-{n}"} for n in range(900)])
+    item = MemoryItem(user_id="ann", memory_key="cities", content=cities, line_count=1)
+    shown = answer(item, Selection(query="city-7"), 0, 200, COUNT)
+    assert shown.endswith('Other parts: retrieve_memory(key="cities", path="…")')
+
+
 def test_a_question_about_a_conversation_finds_the_whole_turn() -> None:
     """Of a stored conversation, a question finds what a person asked together with the answer, which may share no word."""
     said = [("user", "When is my dentist appointment?"), ("assistant", "On 3 May, at ten.")]
