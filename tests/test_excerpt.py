@@ -122,7 +122,7 @@ def test_a_budget_for_a_line_shows_one(budget: int) -> None:
 @for_each("budget", [-1, 0, 1, 2])
 def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
     """Where not even one word fits, the excerpt is the empty text."""
-    assert Excerpt("") == excerpt("\n".join(LOG), "", budget, len)
+    assert Excerpt("", is_answer=False) == excerpt("\n".join(LOG), "", budget, len)
 
 
 @property_test
@@ -444,6 +444,15 @@ def test_a_row_keeps_its_header() -> None:
     shown = excerpt("\n".join(["id,name,total,status", *rows]), "customer 333", 120, len).text
     assert shown.startswith("id,name,total,status\n")
     assert "333,customer 333," in shown
+
+
+def test_a_row_is_shown_alone_if_its_header_has_no_room() -> None:
+    """A row that matches says more than the names of its columns alone."""
+    names = ",".join(f"column_{n}" for n in range(9))
+    rows = [f"{n},customer {n},{n * 7 % 1000}.50,open" for n in range(1, 400)]
+    shown = excerpt("\n".join([names, *rows]), "customer 333", 80, len)
+    assert shown.is_answer
+    assert "333,customer 333," in shown.text
 
 
 def test_a_statement_keeps_its_function() -> None:

@@ -611,7 +611,7 @@ def test_columns_are_told() -> None:
 def test_names_that_need_quotes_are_told(columns: str) -> None:
     """A name that SQL cannot read is answered with the columns, and with how such a name is written."""
     text = "order id,group\n1,a\n2,b"
-    told = r'"group" needs double quotes; data has the columns order id \(1\), group \(a\)'
+    told = r'"group" need double quotes; .*; data has the columns order id \(1\), group \(a\)'
     with pytest.raises(exceptions.InvalidSelectionError, match=told):
         read(text, columns=columns)
     assert read(text, columns=f'"{columns}"').text.startswith(columns)
@@ -729,17 +729,10 @@ def test_an_answer_names_key_part_and_next_call() -> None:
         first,
     )
     assert answer(item, Selection(lines="1"), 0, 200, COUNT).endswith(prompts.NO_MORE)
-    assert 'retrieve_memory(key="log_1", lines="…")' in answer(
-        item, Selection(query="worker-7"), 0, 200, COUNT
+    # JSON on a single line has no other lines, but other paths.
+    assert answer(item, Selection(query="worker-7"), 0, 200, COUNT).endswith(
+        'Other parts: retrieve_memory(key="log_1", …)'
     )
-
-
-def test_other_parts_of_one_line_are_named_by_paths() -> None:
-    """JSON on a single line has no other lines to ask for."""
-    cities = json.dumps([{"city": f"city-{n}"} for n in range(900)])
-    item = MemoryItem(user_id="ann", memory_key="cities", content=cities, line_count=1)
-    shown = answer(item, Selection(query="city-7"), 0, 200, COUNT)
-    assert shown.endswith('Other parts: retrieve_memory(key="cities", path="…")')
 
 
 def test_a_question_about_a_conversation_finds_the_whole_turn() -> None:

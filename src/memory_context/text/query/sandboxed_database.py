@@ -71,7 +71,6 @@ _SELECT = re.compile(
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
-_NEAR_DOT = 'near ".": syntax error'
 _MEMBER_NAMED = """
 SELECT fullkey FROM json_tree(iif(json_valid(?1), ?1, '[]')) WHERE key = ?2 LIMIT 1
 """
@@ -443,10 +442,8 @@ class LockedDatabase:
         """Return an error message with the problem, and the columns of the tables that were named."""
         if column := _NO_COLUMN.fullmatch(problem):
             problem += self._meaning_of(column[1], sql)
-        if problem == _NEAR_DOT:
-            problem += """; a member of JSON is written "column" ->> '$.list[0].name'"""
-        elif problem.endswith("syntax error"):
-            problem += '; a name such as "order id" or "group" needs double quotes'
+        if problem.endswith("syntax error"):
+            problem += """; "order id" and "group" need double quotes; in JSON, write "column" ->> '$.list[0].name'"""
         if "not authorized" in problem or "prohibited" in problem:
             problem = "a query can use only the rows of memories and SQL's plain functions"
         parts = [problem]
@@ -470,10 +467,8 @@ def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     no_row: Row = [None] * len(table.columns)
     row = next(table.rows(), no_row)
-    examples = list[str]()
-    for name, cell in zip(table.columns, row, strict=True):
-        example = cell_text(cell)[:LONGEST_EXAMPLE]
-        examples.append(f"{name} ({example})")
+    cells = [cell_text(cell)[:LONGEST_EXAMPLE] for cell in row]
+    examples = map("{} ({})".format, table.columns, cells)
     return listed(examples, LONGEST_COLUMN)
 
 

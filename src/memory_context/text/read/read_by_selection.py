@@ -143,9 +143,7 @@ def _footer(
 ) -> str:
     """Return the line that says how to read on: with the next call, or only its offset if that call is too long."""
     if selection.selector == "query":
-        # What has a single line and needs an excerpt is JSON.
-        by = "path" if item.line_count == 1 else "lines"
-        footer = prompts.OTHER_PARTS.format(key=item.memory_key, by=by)
+        footer = prompts.OTHER_PARTS.format(key=item.memory_key)
     elif next_offset is None:
         return prompts.NO_MORE
     else:
