@@ -158,8 +158,8 @@ def _excerpt(
         if of_records:
             best = with_more(found, of_records, best, budget, cost)
         if not ranking.fills:
-            opening = ranking.opening * budget
-            return with_more(found, best, range(len(found.segments)), opening, cost)
+            every = range(len(found.segments))
+            return with_more(found, best, every, ranking.opening * budget, cost)
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(found, question, ranking)
