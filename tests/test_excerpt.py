@@ -122,7 +122,7 @@ def test_a_budget_for_a_line_shows_one(budget: int) -> None:
 @for_each("budget", [-1, 0, 1, 2])
 def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
     """Where not even one word fits, the excerpt is the empty text."""
-    assert Excerpt("") == excerpt("\n".join(LOG), "", budget, len)
+    assert Excerpt("", is_answer=False) == excerpt("\n".join(LOG), "", budget, len)
 
 
 @property_test
@@ -446,6 +446,15 @@ def test_a_row_keeps_its_header() -> None:
     assert "333,customer 333," in shown
 
 
+def test_a_row_is_shown_alone_if_its_header_has_no_room() -> None:
+    """A row that matches says more than the names of its columns alone."""
+    names = ",".join(f"column_{n}" for n in range(9))
+    rows = [f"{n},customer {n},{n * 7 % 1000}.50,open" for n in range(1, 400)]
+    shown = excerpt("\n".join([names, *rows]), "customer 333", 80, len)
+    assert shown.is_answer
+    assert "333,customer 333," in shown.text
+
+
 def test_a_statement_keeps_its_function() -> None:
     """A line of source code comes with the line that says what it belongs to."""
     body = "\n".join(f"    value_{n} = value_{n - 1} + 1" for n in range(1, 40))
@@ -667,6 +676,23 @@ def test_links_gain_nothing_by_recurring() -> None:
     shown = excerpt(json.dumps(pushes), "", 40, default_counter().count, ranking=PREVIEW).text
     assert kit not in shown
     assert "fix-b/main" in shown
+
+
+@for_each("written", [json.dumps, str])
+def test_the_titles_of_records_are_names(written: Callable[[object], str]) -> None:
+    """A value of several words says what a record is, which its ids and the dates of its changes do not."""
+    titles = ["Budget review", "Design critique", "Hiring of a lead", "Lunch with Ada"]
+    events = [
+        {
+            "id": f"{number}b00886fc87a6ed18257",
+            "changed": f"2026-10-0{number}T07:11:00.000Z",
+            "size": list(range(60)),
+            "summary": title,
+        }
+        for number, title in enumerate(titles)
+    ]
+    shown = excerpt(written(events), "", 130, default_counter().count, ranking=PREVIEW).text
+    assert [title for title in titles if title in shown] == titles
 
 
 def test_the_repr_of_an_mcp_result_that_was_cut_off_is_shown_by_its_records() -> None:

@@ -1,7 +1,7 @@
 """Score the segments of a text, each by itself: by the names in it, the words of the question, and its position.
 
-A *name* is an identifier, path, id, time or number (`words_and_names.NAME`). The *relevance* of a segment is the share
-of the question that it holds, 0 to 1.
+A *name* is an identifier, path, id, time or number (`words_and_names.NAME`), or in JSON a short value of several words,
+such as a title. The *relevance* of a segment is the share of the question that it holds, 0 to 1.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
+# A value of several words in JSON or a repr, such as a title.
+_LABEL = re.compile(
+    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s[^"'\\\n]{1,60})(?P=quote)(?=\s*(?:[,}]|$))"""
+)
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
@@ -281,6 +285,10 @@ def _collect_names(
                 share = FIELD
             shares.setdefault(name, share)
             here[name] = None
+        for match in _LABEL.finditer(found.text, start, end):
+            label = match["label"]
+            shares.setdefault(label, 1.0)
+            here[label] = None
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
