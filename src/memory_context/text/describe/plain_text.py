@@ -8,6 +8,7 @@ from memory_context.model.media_types_and_image_sizes import described, embedded
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
+from memory_context.text.excerpt.error_words import choose_fault_test
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.lines import line_start
 
@@ -79,7 +80,8 @@ def describe_plain(sample: Sample) -> Description:
         facts += f" from {counted(len(set(paths)), 'file')}"
         return Description(Kind.TEXT, facts, unique_names(paths))
     failures, first = lines_with(sample.text, FAILURE_MARKS)
-    if 0 < failures <= FAILING_PART * sample.line_count:
+    is_exception = 0 < failures <= FAILING_PART * sample.line_count
+    if is_exception and choose_fault_test(sample.text)(first):
         facts += f", {counted(failures, 'failure')}"
         return Description(Kind.TEXT, facts, (first.strip(),))
     closing = _closing_line(sample.tail)

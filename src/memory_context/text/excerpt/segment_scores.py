@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from memory_context.text.describe.source_code import names_defined
-from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
+from memory_context.text.excerpt.error_words import FAULTS, choose_fault_test, places_of_faults
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
@@ -145,6 +145,7 @@ def score(
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
+        reports_fault = choose_fault_test(found.text)
         reported = (
             index
             for index in places_of_faults(held_by)
