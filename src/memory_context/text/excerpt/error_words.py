@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-
-from memory_context.text.words_and_names import is_prose
+from collections.abc import Iterable, Mapping
 
 _FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
@@ -21,21 +19,11 @@ _NONE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# In prose a report begins a line, or follows a sign: `ERROR: deadlock detected`, `app.py:4:9 - error: no such name`.
-_BEGINS_WITH_FAULT = re.compile(
-    rf"(?:^|[^\w\s]) *[\w.]*(?:{'|'.join(FAULTS)})\w*:", re.IGNORECASE | re.MULTILINE
-)
-
 
 def reports_fault(text: str) -> bool:
     """Return whether a text reports an error, and not that there is none."""
     rest = _NONE.sub("", text).lower()
     return any(fault in rest for fault in FAULTS)
-
-
-def choose_fault_test(text: str) -> Callable[[str], object]:
-    """Return what tells whether a part of *text* reports an error: in prose such a word is mostly what it is about."""
-    return _BEGINS_WITH_FAULT.search if is_prose(text) else reports_fault
 
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:

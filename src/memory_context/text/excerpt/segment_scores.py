@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from memory_context.text.describe.source_code import names_defined
-from memory_context.text.excerpt.error_words import FAULTS, choose_fault_test, places_of_faults
+from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
@@ -100,14 +100,12 @@ class SegmentScores:
     Attributes:
         names: The names in each segment.
         worth: The worth of each name.
-        hits: The words of the question in each segment.
         relevance: How much of the question each segment holds, 0 to 1.
         near: The share of its worth that each segment keeps because of its position.
     """
 
     names: list[list[str]]
     worth: dict[str, float]
-    hits: list[frozenset[str]]
     relevance: list[float]
     near: list[float]
 
@@ -145,7 +143,6 @@ def score(
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
-        reports_fault = choose_fault_test(found.text)
         reported = (
             index
             for index in places_of_faults(held_by)
@@ -166,7 +163,7 @@ def score(
             tell("definition", block[0], WORTH_OF_DEFINITION * share, share)
             for index in block:
                 near[index] = max(near[index], NEAR_IN_DEFINITION * share)
-    return SegmentScores(names, worth, hits, _relevances(hits), near)
+    return SegmentScores(names, worth, _relevances(hits), near)
 
 
 def _segments_with(

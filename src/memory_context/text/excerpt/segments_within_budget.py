@@ -6,7 +6,6 @@ A segment's *worth* comes from `segment_scores`; its *price* is what it adds to 
 from __future__ import annotations
 
 import heapq
-import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -84,7 +83,6 @@ class SegmentPacker:
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
         self._shown_of_form = Counter[str]()
-        self._answers = Counter[frozenset[str]]()
 
     def pack(self, budget: float) -> list[int]:
         """Return the segments to show, in the order in which they were taken, each after the parent that it needs."""
@@ -131,9 +129,8 @@ class SegmentPacker:
         worth = (new + ranking.plain) * scores.near[index]
         worth *= 1 + RELEVANCE * relevance
         if relevance:
-            repetitions = self._answers[scores.hits[index]]
             # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
-            worth += ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
+            worth += ranking.asked * relevance**3
         return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -175,8 +172,6 @@ class SegmentPacker:
             self._shown |= new
             self._shown_of_form.update(self._forms[name] for name in new)
         relevance = self._relevance[index]
-        if relevance:
-            self._answers[scores.hits[index]] += 1
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:

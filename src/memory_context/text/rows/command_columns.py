@@ -22,8 +22,6 @@ from memory_context.text.rows.rows_under_columns import (
 TRIED = 50
 LEAST_COLUMNS = 3
 LEAST_CAPITALS = 0.6
-# A DataFrame may have so many lines of names.
-MOST_LINES_OF_NAMES = 4
 # A line of `ls -l`, whose groups are the columns. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
     r"(?P<mode>[-dlcbps][-rwxsStT]{9}[.+@]?) +(?P<links>\d+) +(?P<owner>\S+) +(?P<group>\S+) +"
@@ -39,6 +37,7 @@ _WORD = re.compile(r"\S+")
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|[=.,;\[\]{}<>\"'|\\]")
 # What is left of the names of a DataFrame's columns, such as a name of all of them together.
 _LEFT_OF_NAMES = re.compile(r"\S*\s+(?=\S)")
+_WIDE_GAP = "   "
 _HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
@@ -46,6 +45,7 @@ _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
 def command_table(text: str) -> TextTable | None:
     """Return the rows of `ls -l`, or of columns below a line of names; None for other texts."""
+    text = _with_index_in_rows(text)
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
@@ -69,6 +69,23 @@ def certain_columns(text: str) -> TextTable | None:
     return None
 
 
+def _with_index_in_rows(text: str) -> str:
+    """Return a printed DataFrame with a named index as one whose index is a part of its rows; other texts as they are.
+
+    The names of the index are in a line of their own, filled with blanks, and move up to the others. A name in the index is
+    left out below an equal one, and is written again.
+    """
+    head, index, *rows = f"{text}\n".split("\n")
+    left = _LEFT_OF_NAMES.match(head)
+    if left is None or len(index) != len(head) or not index[left.end() - 1 :].isspace():
+        return text
+    filled = [index[: left.end()] + head[left.end() :]]
+    for row in rows:
+        blanks = len(row) - len(row.lstrip())
+        filled.append(filled[-1][:blanks] + row[blanks:])
+    return "\n".join(filled)
+
+
 def _is_listing(text: str) -> bool:
     """Return whether each line is an entry or may be between entries, so that none would be lost."""
     return all(_LONG.fullmatch(line) or _BETWEEN.fullmatch(line) for line in lines_of(text))
@@ -85,18 +102,13 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
 
     None if it is not certain which cells are below which name.
     """
-    head, *below = lines[:MOST_LINES_OF_NAMES]
-    index_end, *later = (_end_of_index(head, line) for line in below)
-    # With several lines of names above those of an index, a name belongs to several columns.
-    if any(later):
-        return None
-    head = below[0][:index_end] + head[index_end:]
+    head = lines[0]
     words = list(_WORD.finditer(head))
     if not 2 <= len(words) <= MOST_COLUMNS:
         return None
     if _NOT_IN_NAMES.search(head) or _has_more_than_rows(text):
         return None
-    rows = partial(_lines_below, text, 2 if index_end else 1)
+    rows = partial(_lines_below, text)
     starts = list[int]()
     if "  " in head:
         starts = _starts_of_columns(words, rows)
@@ -112,33 +124,14 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     else:
         return None
     sample = [[cell or "" for cell in cut(line)] for line in (head, *islice(rows(), SAMPLED))]
+    # With several lines of names, a name may be that of several columns.
+    if any(_WIDE_GAP in cell for row in sample for cell in row):
+        return None
     # A printed DataFrame may have numbers as names. They are to the right of its index, which has no name.
-    if sample[0][0] and not index_end and not has_names(sample):
+    if sample[0][0] and not has_names(sample):
         return None
     columns = column_names(sample[0])
-    levels = sum(start < index_end for start in starts)
-
-    def cells() -> Iterator[Row]:
-        """Yield the cells of each row; pandas writes a name of all levels of an index but the last once."""
-        above: Row = []
-        for row in evened(map(cut, rows()), len(columns)):
-            for level, name in enumerate(above[: levels - 1]):
-                row[level] = row[level] or name
-            above = row[:levels]
-            yield row
-
-    return TextTable(columns, cells, "the columns")
-
-
-def _end_of_index(head: str, line: str) -> int:
-    """Return where a line with nothing but the names of a DataFrame's index, below the other names, ends; otherwise 0.
-
-    pandas fills such a line with blanks.
-    """
-    left = _LEFT_OF_NAMES.match(head)
-    if left and len(line) == len(head) and line[left.end() - 1 :].isspace():
-        return left.end()
-    return 0
+    return TextTable(columns, lambda: evened(map(cut, rows()), len(columns)), "the columns")
 
 
 def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:
@@ -244,11 +237,11 @@ def _columns_of_words(
     return 0
 
 
-def _lines_below(text: str, lines_of_names: int) -> Iterator[str]:
+def _lines_below(text: str) -> Iterator[str]:
     """Yield the lines below the names, without blank ones and the size that pandas writes below a table."""
     lines = filter(str.strip, lines_of(text))
     filled = filterfalse(_SIZE.fullmatch, lines)
-    return islice(filled, lines_of_names, None)
+    return islice(filled, 1, None)
 
 
 def _has_more_than_rows(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile, filterfalse, islice, pairwise, takewhile
+from itertools import filterfalse, islice, pairwise, takewhile
 
 from memory_context.text.lines import BLANK_LINE, lines_of
 from memory_context.text.rows.rows_under_columns import (
@@ -37,7 +37,6 @@ _RULE_OF_COLUMNS = re.compile(rf"[\s|:+┌-╋║-╰]*{_RUN}{_NEXT_RUN}+{_AT_EN
 DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
-_BETWEEN = f" \t{_BARS}"
 _MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
 _DOTS = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
@@ -72,7 +71,7 @@ def ruled_table(text: str) -> TextTable | None:
         return None
     read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
     table = read(text, names, below, head[first])
-    return table if table and len(table.columns) > 1 else None
+    return table if len(table.columns) > 1 else None
 
 
 def lines_of_names(head: Sequence[str]) -> int:
@@ -219,33 +218,19 @@ def _has_bars_at(line: str, crossings: list[int]) -> bool:
     return all(line.startswith(tuple(_BARS), place) for place in crossings)
 
 
-def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable | None:
-    """Return the cells below the dashes of each column, up to a blank line or the line with the number of rows.
-
-    Lines that reach across columns may follow the rows. None if any of the rows does.
-    """
+def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
+    """Return the cells below the dashes of each column, up to a blank line or the line with the number of rows."""
     starts = [match.start() for match in _DASHES.finditer(dashes)]
 
-    def lines() -> Iterator[str]:
-        """Yield the lines up to the end of the table."""
+    def rows() -> Iterator[Row]:
+        """Yield the rows up to the end of the table."""
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return
-            if not _is_rule_of_columns(line):
-                yield line
-
-    def is_row(line: str) -> bool:
-        """Return whether there is nothing between the columns of a line."""
-        return not any(line[start - 1 : start].strip(_BETWEEN) for start in starts[1:])
-
-    def rows() -> Iterator[Row]:
-        """Yield the rows."""
-        for line in takewhile(is_row, lines()):
+            if _is_rule_of_columns(line):
+                continue
             cells = sliced(line, starts)
-            yield with_nulls([cell and cell.strip(_BETWEEN) for cell in cells])
-
-    if any(map(is_row, dropwhile(is_row, lines()))):
-        return None
+            yield with_nulls([cell and cell.strip(f" {_BARS}") for cell in cells])
 
     columns = [(name or "").strip("|/") for name in sliced(names, starts)]
     return TextTable(column_names(columns), rows, "the table")
