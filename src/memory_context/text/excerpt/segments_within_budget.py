@@ -123,14 +123,12 @@ class SegmentPacker:
 
     def _worth(self, index: int) -> float:
         ranking = self._ranking
-        scores = self._scores
         relevance = self._relevance[index]
-        new = sum(map(self._novelty, scores.names[index]))
-        worth = (new + ranking.plain) * scores.near[index]
+        new = sum(map(self._novelty, self._scores.names[index]))
+        worth = (new + ranking.plain) * self._scores.near[index]
         worth *= 1 + RELEVANCE * relevance
-        if relevance:
-            # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
-            worth += ranking.asked * relevance**3
+        # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
+        worth += ranking.asked * relevance**3
         return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:

@@ -37,7 +37,6 @@ _WORD = re.compile(r"\S+")
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|[=.,;\[\]{}<>\"'|\\]")
 # What is left of the names of a DataFrame's columns, such as a name of all of them together.
 _LEFT_OF_NAMES = re.compile(r"\S*\s+(?=\S)")
-_WIDE_GAP = "   "
 _HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
@@ -75,12 +74,12 @@ def _with_index_in_rows(text: str) -> str:
     The names of the index are in a line of their own, filled with blanks, and move up to the others. A name in the index is
     left out below an equal one, and is written again.
     """
-    head, index, *rows = f"{text}\n".split("\n")
+    head, index, rows = f"{text}\n\n".split("\n", 2)
     left = _LEFT_OF_NAMES.match(head)
     if left is None or len(index) != len(head) or not index[left.end() - 1 :].isspace():
         return text
     filled = [index[: left.end()] + head[left.end() :]]
-    for row in rows:
+    for row in rows.split("\n"):
         blanks = len(row) - len(row.lstrip())
         filled.append(filled[-1][:blanks] + row[blanks:])
     return "\n".join(filled)
@@ -124,9 +123,6 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     else:
         return None
     sample = [[cell or "" for cell in cut(line)] for line in (head, *islice(rows(), SAMPLED))]
-    # With several lines of names, a name may be that of several columns.
-    if any(_WIDE_GAP in cell for row in sample for cell in row):
-        return None
     # A printed DataFrame may have numbers as names. They are to the right of its index, which has no name.
     if sample[0][0] and not has_names(sample):
         return None
