@@ -99,7 +99,9 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
         ("year  2023  2024\ncity            \nOslo  38.0   4.0\nRome   8.0   7.0\n", ("city", "2023", "2024"), [["Oslo", "38.0", "4.0"], ["Rome", "8.0", "7.0"]]),
     ],
 )  # fmt: skip
-def test_named_index_of_a_printed_frame(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> None:
+def test_named_index_of_a_printed_frame(
+    text: str, columns: tuple[str, ...], rows: list[list[Any]]
+) -> None:
     """The names of a DataFrame's index, in a line of their own, are columns, not a row; a name of the index that is left out is the one above."""
     assert (columns, rows) == rows_of(text)
 

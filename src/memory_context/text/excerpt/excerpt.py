@@ -38,7 +38,6 @@ from memory_context.text.ranges import Span, joined
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
-from memory_context.text.words_and_names import is_prose
 
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
 # regions that hold most of the question.
@@ -52,8 +51,6 @@ READING = Ranking(
 )
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
-# In prose the words of the question are beside what is asked for; in an output the values are, and its words are elsewhere.
-PREVIEW_OF_PROSE = replace(PREVIEW, asked=10.0)
 ENDS = Ranking(
     counts_names=False,
     plain=1,
@@ -142,8 +139,6 @@ def _excerpt(
     numbers: Sequence[int],
 ) -> Excerpt:
     """Return an excerpt as `excerpt` does, of a text that a person sees as it is; *numbers* are those of its lines."""
-    if ranking is PREVIEW and is_prose(text):
-        ranking = PREVIEW_OF_PROSE
     regions = [(0, len(text))]
     if len(text) > LARGE:
         regions = hotspots(text, question)

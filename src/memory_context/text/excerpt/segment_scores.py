@@ -100,12 +100,14 @@ class SegmentScores:
     Attributes:
         names: The names in each segment.
         worth: The worth of each name.
+        hits: The words of the question in each segment.
         relevance: How much of the question each segment holds, 0 to 1.
         near: The share of its worth that each segment keeps because of its position.
     """
 
     names: list[list[str]]
     worth: dict[str, float]
+    hits: list[frozenset[str]]
     relevance: list[float]
     near: list[float]
 
@@ -163,7 +165,7 @@ def score(
             tell("definition", block[0], WORTH_OF_DEFINITION * share, share)
             for index in block:
                 near[index] = max(near[index], NEAR_IN_DEFINITION * share)
-    return SegmentScores(names, worth, _relevances(hits), near)
+    return SegmentScores(names, worth, hits, _relevances(hits), near)
 
 
 def _segments_with(

@@ -6,6 +6,7 @@ A segment's *worth* comes from `segment_scores`; its *price* is what it adds to 
 from __future__ import annotations
 
 import heapq
+import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
 from memory_context.text.excerpt.segments import Segmentation
+from memory_context.text.words_and_names import is_prose
 
 # So many characters of the text are counted to estimate the cost of its segments.
 SAMPLE = 600
@@ -22,6 +24,9 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 # The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
+# What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
+# asked for. In other outputs the values are, and its words are elsewhere.
+ASKED_OF_PROSE = 10.0
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
@@ -65,6 +70,9 @@ class SegmentPacker:
         self._containers = found.containers
         self._scores = scores
         self._ranking = ranking
+        self._asked = ranking.asked
+        if ranking.counts_names and is_prose(found.text):
+            self._asked = ASKED_OF_PROSE
         self._cost = cost
         least = ranking.share * max(scores.relevance, default=0.0)
         self._relevance = [share if share >= least else 0.0 for share in scores.relevance]
@@ -83,6 +91,7 @@ class SegmentPacker:
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
         self._shown_of_form = Counter[str]()
+        self._answers = Counter[frozenset[str]]()
 
     def pack(self, budget: float) -> list[int]:
         """Return the segments to show, in the order in which they were taken, each after the parent that it needs."""
@@ -127,8 +136,9 @@ class SegmentPacker:
         new = sum(map(self._novelty, self._scores.names[index]))
         worth = (new + ranking.plain) * self._scores.near[index]
         worth *= 1 + RELEVANCE * relevance
+        repetitions = self._answers[self._scores.hits[index]]
         # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
-        worth += ranking.asked * relevance**3
+        worth += self._asked * relevance**3 / math.sqrt(1 + repetitions)
         return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -170,7 +180,8 @@ class SegmentPacker:
             self._shown |= new
             self._shown_of_form.update(self._forms[name] for name in new)
         relevance = self._relevance[index]
-        gain = NEIGHBOUR * self._ranking.asked * relevance**3
+        self._answers[scores.hits[index]] += 1
+        gain = NEIGHBOUR * self._asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
             earlier = self._bonus.get(neighbour, 0.0)
