@@ -454,16 +454,6 @@ def test_one_failure_among_thousands_of_lines(line: str, failing: str) -> None:
     assert re.search(r"\b1 (?:error|failure)\b", describe("\n".join(lines)))
 
 
-def test_a_paper_on_errors_reports_none() -> None:
-    """A sentence about an error is no failure, and the title says more of a paper."""
-    sentence = "We show that a dose of the drug is of no use to those who had none of it before.\n"
-    variations = "There are many variations on the error: to look into the future is one of them.\n"
-    paper = f"Using the Past\n\n{sentence * 80}{variations}{sentence * 80}"
-
-    assert "failure" not in describe(paper)
-    assert "Using the Past" in describe(paper)
-
-
 @for_each(
     "level", ["ERROR", "ERR", "CRITICAL", "CRIT", "FATAL", "SEVERE", "ALERT", "EMERG", "PANIC"]
 )

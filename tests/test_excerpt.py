@@ -1285,8 +1285,10 @@ def test_declarations_before_a_page_are_not_shown() -> None:
 
 def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
     """In prose the words of a question are beside its answer, which comes before the names of the text."""
-    words = "it is in the_{0} of that and so as to be with all of those who had been at Lab-{0}"
-    words += " before they were in it"
+    words = (
+        "it is in the_{0} of the and so as to be with the all of those who had been at the Lab-{0}"
+    )
+    words += " before they were in the"
     parts = words.split()
     lines = [" ".join(parts[i % 11 :] + parts[: i % 7]).format(i) for i in range(40)]
     lines[20] = "half of the sheep that we had there were ill in the spring"

@@ -13,10 +13,6 @@ NAME_WEIGHT = 3
 LEAST_DIGITS = 4
 READ_AT_MOST = 100_000
 MOST_OCCURRENCES = 2_000
-# Of the words that 110 commands, compilers and logs print at most so many are stop words; of those of manuals, papers and
-# pages 0.31 to 0.45.
-LEAST_OF_PROSE = 0.3
-PROSE_SAMPLE = 20_000
 # Scripts that are written without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -66,12 +62,6 @@ def terms(text: str) -> list[str]:
             if not is_letter and word not in STOP_WORDS:
                 counts[word] += 1
     return [word for word, _ in counts.most_common(MOST_TERMS)]
-
-
-def is_prose(text: str) -> bool:
-    """Return whether so many words at the beginning of a text are stop words as in English prose; few are in a log."""
-    words = _WORD.findall(text[:PROSE_SAMPLE].lower())
-    return sum(map(STOP_WORDS.__contains__, words)) > LEAST_OF_PROSE * len(words)
 
 
 def words_in(compound: str) -> list[str]:

@@ -10,7 +10,6 @@ from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.lines import line_start
-from memory_context.text.words_and_names import is_prose
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
@@ -80,9 +79,7 @@ def describe_plain(sample: Sample) -> Description:
         facts += f" from {counted(len(set(paths)), 'file')}"
         return Description(Kind.TEXT, facts, unique_names(paths))
     failures, first = lines_with(sample.text, FAILURE_MARKS)
-    # A paper on errors reports none in its sentences.
-    is_mention = is_prose(sample.text) and is_prose(first)
-    if 0 < failures <= FAILING_PART * sample.line_count and not is_mention:
+    if 0 < failures <= FAILING_PART * sample.line_count:
         facts += f", {counted(failures, 'failure')}"
         return Description(Kind.TEXT, facts, (first.strip(),))
     closing = _closing_line(sample.tail)

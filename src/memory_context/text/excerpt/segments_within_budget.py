@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
 from memory_context.text.excerpt.segments import Segmentation
-from memory_context.text.words_and_names import is_prose
 
 # So many characters of the text are counted to estimate the cost of its segments.
 SAMPLE = 600
@@ -27,6 +26,9 @@ NEIGHBOUR = 0.3
 # What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
 # asked for. In other outputs the values are, and its words are elsewhere.
 ASKED_OF_PROSE = 10.0
+# In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
+# more than 400.
+MOST_APART = 250
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
@@ -71,7 +73,7 @@ class SegmentPacker:
         self._scores = scores
         self._ranking = ranking
         self._asked = ranking.asked
-        if ranking.counts_names and is_prose(found.text):
+        if ranking.counts_names and found.text.count(" the ") * MOST_APART > len(found.text):
             self._asked = ASKED_OF_PROSE
         self._cost = cost
         least = ranking.share * max(scores.relevance, default=0.0)
