@@ -1299,6 +1299,38 @@ def test_a_page_in_a_result_is_shown_by_its_words(wrapping: Callable[[str], str]
     assert "We are open on weekdays, and closed on holidays." in shown.text
 
 
+def test_declarations_before_a_page_are_not_shown() -> None:
+    """What XHTML has before its first tag is no word of the page."""
+    page = f"<?xml version='1.0'?>\n<!-- saved -->\n{PAGE}"
+
+    shown = excerpt(page, "", 100, default_counter().count, ranking=PREVIEW)
+
+    assert "?xml" not in shown.text
+    assert "saved" not in shown.text
+
+
+def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
+    """In prose the words of a question are beside its answer, which comes before the names of the text."""
+    words = (
+        "it is in the_{0} of the and so as to be with the all of those who had been at the Lab-{0}"
+    )
+    words += " before they were in the"
+    parts = words.split()
+    lines = [" ".join(parts[i % 11 :] + parts[: i % 7]).format(i) for i in range(40)]
+    lines[20] = "half of the sheep that we had there were ill in the spring"
+
+    shown = excerpt(
+        "\n".join(lines),
+        "Who was at Lab-7, and how many sheep were ill?",
+        100,
+        default_counter().count,
+        ranking=PREVIEW,
+    )
+
+    assert "Lab-7" in shown.text
+    assert lines[20] in shown.text
+
+
 @for_each(
     "text",
     [
