@@ -53,6 +53,7 @@ VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
+_COUNTED = re.compile(r"\b\d[\w.:+-]*")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -199,7 +200,7 @@ def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int]
     first = dict[str, int]()
     counts = Counter[str]()
     for index in faults:
-        fault = found.shown(index).strip()
+        fault = _COUNTED.sub("0", found.shown(index).strip())
         first.setdefault(fault, index)
         counts[fault] += 1
     causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
