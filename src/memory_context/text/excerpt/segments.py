@@ -143,6 +143,15 @@ class Segmentation:
         segment = self.segments[index]
         return self.text[segment.start : segment.end]
 
+    def above(self, index: int) -> list[int]:
+        """Return the segments without which a segment is not understood: its parent and those above it, innermost first."""
+        parents = list[int]()
+        parent = self.segments[index].parent
+        while parent is not None:
+            parents.append(parent)
+            parent = self.segments[parent].parent
+        return parents
+
     def unescaped(self) -> str:
         """Return the text without the escapes in its long strings; every other character keeps its offset."""
         parts = list[str]()
@@ -352,10 +361,15 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
+        row = header
         for begin, stop in _packed(text, start, end):
             parent = header
             if header is None:
                 parent = _enter_scope(text, begin, stop, scopes, len(segments))
+            elif begin == start or text[begin - 1] == "\n":
+                row = len(segments)
+            else:
+                parent = row
             segments.append(Segment(begin, stop, parent=parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
