@@ -49,7 +49,6 @@ LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
-VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
@@ -299,9 +298,9 @@ def _is_field(text: str, start: int, end: int) -> bool:
         farthest = max(0, start - INDENTATION)
         _, _, before_key = text[farthest:start].rpartition("\n")
         return not before_key.strip(" -\t")
-    before = text[start - 2 : start]
     is_last = after in VALUE_ENDS or after[:1] in VALUE_ENDS
-    return is_last and before in VALUE_BEGINS
+    # Values may be aligned below each other.
+    return is_last and text[max(0, start - INDENTATION) : start].rstrip(" ").endswith((":", "="))
 
 
 def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:
