@@ -24,7 +24,7 @@ _LINE = re.compile(
 )
 # What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.
 _PREFIX = re.compile(
-    rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
+    rf"^(?:(?:\S{{0,60}}:)?[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z| UTC|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
 _BELOW_STAMPED = (" ", "\t", "Traceback", "Caused by")

@@ -18,6 +18,8 @@ _STAMP = re.compile(
 )
 # A level, perhaps in brackets. It may come before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{LEVELS})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
+# A level behind other words, as PostgreSQL writes it: `ann@shop psql ERROR:  relation "x" does not exist`.
+_LEVEL_WITHIN = re.compile(rf"\b(?P<level>{LEVELS}):\s")
 # `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
     r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"
@@ -34,6 +36,8 @@ _ACCESS = re.compile(
 )
 # `web-1  | ` before each line, as docker compose writes it; a level before a bar is no service.
 _SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
+# `app.log:`, `120:` or `app.log:120:` before each line, as grep writes it.
+_PLACE = re.compile(r"(?:[^\s:]+:)?(?:\d+[:-])?(?=[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ])")
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.
 _NAMES_OF_PAIRS = (
@@ -82,7 +86,9 @@ def _parts_of(line: str) -> list[str | None]:
         return _of_pairs(line)
     stamped_at = None
     rest = line
-    if stamp := _STAMP.match(line):
+    place = _PLACE.match(line)
+    begin = place.end() if place else 0
+    if stamp := _STAMP.match(line, begin):
         stamped_at = _time(stamp)
         rest = line[stamp.end() :]
     level, rest = _split_level(rest)
@@ -93,6 +99,9 @@ def _parts_of(line: str) -> list[str | None]:
         level, rest = _split_level(rest)
         if level and source is None:
             source, rest = _split_source(rest)
+    within = _LEVEL_WITHIN.search(rest)
+    if level is None and within:
+        level = within["level"]
     return [stamped_at, level, source, rest]
 
 
