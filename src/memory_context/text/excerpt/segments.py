@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from memory_context.sentences_models_read import GAP
+from memory_context.text.describe.logs import LOG_LINE
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
 from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS, LONGEST_RECORD
@@ -361,15 +362,19 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
-        row = header
+        row = 0
         for begin, stop in _packed(text, start, end):
-            parent = header
-            if header is None:
-                parent = _enter_scope(text, begin, stop, scopes, len(segments))
-            elif begin == start or text[begin - 1] == "\n":
+            begins_line = begin == start or text[begin - 1] == "\n"
+            if begins_line:
                 row = len(segments)
-            else:
+            parent = header
+            # The rest of a row, or of a line of a log, is not understood without its beginning.
+            if not begins_line and (
+                header is not None or LOG_LINE.match(text, segments[row].start, begin)
+            ):
                 parent = row
+            elif header is None:
+                parent = _enter_scope(text, begin, stop, scopes, len(segments))
             segments.append(Segment(begin, stop, parent=parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
@@ -454,7 +459,11 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
         return False
     if text.endswith("\n", first, last):
         return False
-    return text[begin - 1] != "\n" or _indentation(text, begin) >= _indentation(text, first)
+    if text[begin - 1] != "\n":
+        return True
+    # The end of a long line does not belong to the next line.
+    is_end = first > 0 and text[first - 1] != "\n"
+    return not is_end and _indentation(text, begin) >= _indentation(text, first)
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
