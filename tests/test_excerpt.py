@@ -451,14 +451,16 @@ def test_a_row_keeps_its_header() -> None:
     [
         (
             " pid | role | program | host | address | state | wait | query\n-----+----\n",
-            " {0} | etl | wms sync | localhost | localhost | idle in a transaction since this morning at six | waits for its client | update stock_{0}",
+            " {0} | etl | wms sync | localhost | localhost | idle in a transaction since this morning at six "
+            "| waits for its client | update stock_{0}",
         ),
         (
             "",
-            "2026-01-01T12:00:00Z INFO [pool-{0}] worker: a batch of many orders was written to the table behind it and then sent on, 5 rows, to stock_{0}",
+            "2026-01-01T12:00:00Z INFO [pool-{0}] worker: a batch of many orders was written to the table behind it "
+            "and then sent on, 5 rows, to stock_{0}",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_rest_of_a_row_comes_with_its_beginning(head: str, row: str) -> None:
     """The end of a long row, or of a long line of a log, does not stand there without what it is about."""
     rows = [row.format(number) for number in range(100, 200)]
@@ -602,6 +604,15 @@ def test_an_error_with_other_numbers_is_shown_once() -> None:
     lines[300] = lines[301] = lines[302] = "12:05:00 connection refused by the broker"
     shown = excerpt("\n".join(lines), "", 200, default_counter().count, ranking=PREVIEW).text
     assert lines[300] in shown
+
+
+def test_each_of_a_few_that_failed_is_shown() -> None:
+    """Which of many have failed is told by a number: they are shown one by one, unless they are ten or more."""
+    hosts = [f"10.20.0.{n} | SUCCESS => ping: pong" for n in range(100, 160)]
+    for n in (7, 29, 31, 50):
+        hosts[n] = f"10.20.0.{100 + n} | FAILED => unreachable"
+    shown = excerpt("\n".join(hosts), "", 200, default_counter().count, ranking=PREVIEW).text
+    assert all(hosts[n] in shown for n in (7, 29, 31, 50))
 
 
 def test_aligned_values_are_values() -> None:

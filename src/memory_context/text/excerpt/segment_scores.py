@@ -194,15 +194,17 @@ def _hits(
 def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int], list[int]]:
     """Return the first of those *faults* that are reported in the same words, and of them the cause of most of them.
 
-    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail.
+    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail. Then other numbers count as the
+    same words.
     """
+    words = {index: found.shown(index).strip() for index in faults}
+    forms = {index: _COUNTED.sub("0", fault) for index, fault in words.items()}
+    counts = Counter(forms.values())
     first = dict[str, int]()
-    counts = Counter[str]()
-    for index in faults:
-        fault = _COUNTED.sub("0", found.shown(index).strip())
-        first.setdefault(fault, index)
-        counts[fault] += 1
-    causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
+    for index, form in forms.items():
+        is_cause = counts[form] >= LEAST_CAUSED
+        first.setdefault(form if is_cause else words[index], index)
+    causes = [first[form] for form, count in counts.most_common(1) if count >= LEAST_CAUSED]
     return list(first.values()), causes
 
 
