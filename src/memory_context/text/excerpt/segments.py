@@ -144,14 +144,12 @@ class Segmentation:
         segment = self.segments[index]
         return self.text[segment.start : segment.end]
 
-    def above(self, index: int) -> list[int]:
-        """Return the segments without which a segment is not understood: its parent and those above it, innermost first."""
-        parents = list[int]()
+    def above(self, index: int) -> Iterator[int]:
+        """Yield the segments without which a segment is not understood: its parent and those above it, innermost first."""
         parent = self.segments[index].parent
-        while parent is not None:
-            parents.append(parent)
-            parent = self.segments[parent].parent
-        return parents
+        if parent is not None:
+            yield parent
+            yield from self.above(parent)
 
     def unescaped(self) -> str:
         """Return the text without the escapes in its long strings; every other character keeps its offset."""
@@ -364,17 +362,15 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
         row = 0
         for begin, stop in _packed(text, start, end):
-            begins_line = begin == start or text[begin - 1] == "\n"
-            if begins_line:
-                row = len(segments)
-            parent = header
+            is_rest = begin > start and text[begin - 1] != "\n"
             # The rest of a row, or of a line of a log, is not understood without its beginning.
-            if not begins_line and (
-                header is not None or LOG_LINE.match(text, segments[row].start, begin)
-            ):
+            if is_rest and (header is not None or LOG_LINE.match(text, segments[row].start)):
                 parent = row
-            elif header is None:
-                parent = _enter_scope(text, begin, stop, scopes, len(segments))
+            else:
+                row = len(segments)
+                parent = header
+                if header is None:
+                    parent = _enter_scope(text, begin, stop, scopes, row)
             segments.append(Segment(begin, stop, parent=parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):

@@ -11,8 +11,10 @@ from memory_context.text.query.dates_and_times import MONTHS
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 COLUMNS = ("line", "time", "level", "source", "message")
-# 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.
+# 2026-01-31T12:00:00,123+01:00, perhaps in brackets or behind a place that grep writes (`app.log:120:`), or the time of
+# day alone.
 _STAMP = re.compile(
+    r"(?:(?:[^\s:]+:)?(?:\d+[:-])?(?=[\[(]?\d{4}[-/]\d\d[-/]))?"
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
@@ -36,8 +38,6 @@ _ACCESS = re.compile(
 )
 # `web-1  | ` before each line, as docker compose writes it; a level before a bar is no service.
 _SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
-# `app.log:`, `120:` or `app.log:120:` before each line, as grep writes it.
-_PLACE = re.compile(r"(?:[^\s:]+:)?(?:\d+[:-])?(?=[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ])")
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
 # The names that time, level and source may have in lines of pairs.
 _NAMES_OF_PAIRS = (
@@ -86,9 +86,7 @@ def _parts_of(line: str) -> list[str | None]:
         return _of_pairs(line)
     stamped_at = None
     rest = line
-    place = _PLACE.match(line)
-    begin = place.end() if place else 0
-    if stamp := _STAMP.match(line, begin):
+    if stamp := _STAMP.match(line):
         stamped_at = _time(stamp)
         rest = line[stamp.end() :]
     level, rest = _split_level(rest)
