@@ -448,7 +448,7 @@ def test_a_row_keeps_its_header() -> None:
 
 TABLE_HEAD = " pid | role | program | host | address | state | wait | query\n-----+----\n"
 CELLS = "etl | wms sync | localhost | localhost | idle in a transaction since this morning at six | waits"
-WORDS = (
+MESSAGE = (
     "worker: a batch of many orders was written to the table behind it and then sent on, 5 rows,"
 )
 
@@ -457,7 +457,7 @@ WORDS = (
     "head, row",
     [
         (TABLE_HEAD, f" {{0}} | {CELLS} | update stock_{{0}}"),
-        ("", f"2026-01-01T12:00:00Z INFO [pool-{{0}}] {WORDS} to stock_{{0}}"),
+        ("", f"2026-01-01T12:00:00Z INFO [pool-{{0}}] {MESSAGE} to stock_{{0}}"),
     ],
 )
 def test_the_rest_of_a_row_comes_with_its_beginning(head: str, row: str) -> None:

@@ -363,12 +363,12 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
         row = 0
         for begin, stop in _packed(text, start, end):
             is_rest = begin > start and text[begin - 1] != "\n"
+            parent = header
             # The rest of a row, or of a line of a log, is not understood without its beginning.
             if is_rest and (header is not None or LOG_LINE.match(text, segments[row].start)):
                 parent = row
             else:
                 row = len(segments)
-                parent = header
                 if header is None:
                     parent = _enter_scope(text, begin, stop, scopes, row)
             segments.append(Segment(begin, stop, parent=parent))
