@@ -29,7 +29,7 @@ from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
-from memory_context.text.excerpt.segments import split
+from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.html_pages import words_of_page
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
@@ -592,6 +592,14 @@ def test_the_cause_of_many_failures_is_shown() -> None:
     text = "\n".join(["==== ERRORS ====", *failures, *summary, f"{len(names)} errors in 5.16s"])
     shown = excerpt(text, "", 150, default_counter().count, ranking=PREVIEW).text
     assert "has no member for what is not set" in shown
+
+
+def test_no_end_of_an_object_is_shown_where_a_region_begins() -> None:
+    """Where a region of a long text begins within an object, the rest of this object is no segment."""
+    text = "\n".join(json.dumps({"number": n, "note": f"part {n}"}) for n in range(2000))
+    found = split_regions(text, [(0, 200), (30_000, 30_200)])
+    parts = [text[one.start : one.end] for one in found.segments if not one.container]
+    assert all(part.lstrip().startswith("{") for part in parts)
 
 
 def test_an_error_with_other_numbers_is_shown_once() -> None:

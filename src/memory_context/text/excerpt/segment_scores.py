@@ -198,12 +198,11 @@ def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int]
     same words.
     """
     words = {index: found.shown(index).strip() for index in faults}
-    forms = {index: _COUNTED.sub("0", fault) for index, fault in words.items()}
+    forms = {index: _COUNTED.sub("0", words[index]) for index in words}
     counts = Counter(forms.values())
     first = dict[str, int]()
     for index, form in forms.items():
-        is_cause = counts[form] >= LEAST_CAUSED
-        first.setdefault(form if is_cause else words[index], index)
+        first.setdefault(form if counts[form] >= LEAST_CAUSED else words[index], index)
     causes = [first[form] for form, count in counts.most_common(1) if count >= LEAST_CAUSED]
     return list(first.values()), causes
 

@@ -206,12 +206,17 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
 
 def _split_objects(found: Segmentation, start: int, end: int) -> None:
-    """Split a region into its objects, each along its members, and the text between them."""
+    """Split a region into its objects, each along its members, and the text between them.
+
+    Before the first one there may be the end of another, which is left out.
+    """
+    is_between = start == 0
     for begin, stop in short_objects(found.text, start, end):
-        if _WORD.search(found.text, start, begin):
+        if is_between and _WORD.search(found.text, start, begin):
             _split_text(found, start, begin)
         _split_container(found, begin, GAP, stop)
         start = stop
+        is_between = True
     if _WORD.search(found.text, start, end):
         _split_text(found, start, end)
 
@@ -458,7 +463,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     if text[begin - 1] != "\n":
         return True
     # The end of a long line does not belong to the next line.
-    is_end = first > 0 and text[first - 1] != "\n"
+    is_end = text[first - 1 : first].strip("\n")
     return not is_end and _indentation(text, begin) >= _indentation(text, first)
 
 

@@ -214,8 +214,7 @@ def with_more(
             remaining -= GAP_TOKENS
         if remaining < 0:
             break
-        shown.update(dict.fromkeys(found.above(index)))
-        shown[index] = None
+        shown.update(dict.fromkeys([*found.above(index), index]))
     return list(shown)
 
 
