@@ -163,16 +163,16 @@ def _excerpt(
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(found, question, ranking)
+    if not chosen and fits(text, budget, cost):
+        lines = ShownLines(text, numbers)
+        lines.show(0, len(text))
+        return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
     if not chosen:
         # A row that matches tells more than the text's beginning, even if there is no room for its header.
         alone = [segment._replace(parent=None) for segment in found.segments]
         chosen = packed(replace(found, segments=alone), question, ranking)
     is_answer = bool(chosen)
     if not chosen:
-        if fits(text, budget, cost):
-            lines = ShownLines(text, numbers)
-            lines.show(0, len(text))
-            return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
         chosen = packed(found, "", WHATEVER)
     shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
