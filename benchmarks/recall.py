@@ -9,7 +9,8 @@ A conversation gets large outputs, then one question, and the prompt is looked a
 - for **numbers and names**: the line that answers stands in either, whole;
 - for **messages that need nothing**: nothing came;
 - for **compacted conversations** (``max_tokens=1500``): the name or number that answers a plain question about an early
-  turn, after 2, 8 and 26 compactions. Beside it: BM25 over the turns, and the newest turns, in as many tokens.
+  turn, after 2, 8 and 26 compactions. Beside it: BM25 over the turns, and the newest turns, in as many tokens;
+- for **messages**, with ``--judged``: a message that answers, among the turns that keyword matching opens.
 
 Beside it: BM25 over chunks of 1,000 characters, the best 2,000 tokens of them; and "the newest three", the beginnings of
 the last three outputs in as many tokens.
@@ -32,6 +33,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,7 +57,11 @@ from recall_turns import Fact, conversation  # type: ignore[import-not-found] # 
 from rich.console import Console
 from rich.table import Table
 
-from memory_context import MemoryContext, MemoryManager, default_counter
+from memory_context import MemoryContext, MemoryItem, MemoryManager, default_counter
+from memory_context.conversation.message import Message, as_lines
+from memory_context.conversation.recall.judge_records import Question
+from memory_context.conversation.recall.keyword_judge import judge_by_keywords
+from memory_context.text.relevance.searched_candidates import RecallCandidate
 from memory_context.text.words_and_names import STOP_WORDS
 
 CHUNK = 1000
@@ -534,6 +540,38 @@ def measure_search(sets: Path, folder: Path) -> Table:
     return table
 
 
+def measure_messages(rows: Rows, sets: Path) -> None:
+    """Ask about each user's messages, stored as one compacted conversation: is a message that answers among the turns?"""
+    for user in users(sets):
+        said = list[Message]()
+        for turn in user["turns"]:
+            said.append(Message("u", "user", "user", {0: turn["text"]}))
+            said.append(Message("a", "assistant", "agent", {0: "I see, noted."}))
+        text = as_lines(said)
+        item = MemoryItem(
+            user_id="ann", memory_key="said", content=text, memory_type="conversation"
+        )
+        for question in user["questions"]:
+            wanted = [as_lines(said[2 * turn : 2 * turn + 1]) for turn in question["turns"]]
+            brought = _turns_meant(item, question["query"])
+            right = any(line in brought.text for line in wanted)
+            tally(rows, "BFCL's messages, one conversation", "memory-context").add(
+                brought, right, 1
+            )
+        row = "messages that need nothing, BFCL's messages"
+        measure_quiet(rows, row, "memory-context", partial(_turns_meant, item))
+
+
+def _turns_meant(item: MemoryItem, asked: str) -> Brought:
+    """Return the turns of a stored conversation that keyword matching opens."""
+    started = time.perf_counter()
+    question = Question(asked, "", (RecallCandidate(item),), False, lambda _: False)  # noqa: FBT003
+    expansions = judge_by_keywords(question).expand
+    records = [record for expansion in expansions for record in expansion.records]
+    text = "\n".join(item.text[record.start : record.stop] for record in records)
+    return Brought(text, "", count(text), time.perf_counter() - started)
+
+
 def _fts5(texts: Sequence[str]) -> Callable[[str], list[int]]:
     """Return a search of SQLite's own: any of a question's words, ranked, stems for words."""
     database = sqlite3.connect(":memory:")
@@ -585,7 +623,9 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, help="the folder of the judged sets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="below 1 for a shorter run")
-    parser.add_argument("--only", default="records,exact,compactions,meetings,reading,search")
+    parser.add_argument(
+        "--only", default="records,exact,compactions,messages,meetings,reading,search"
+    )
     options = parser.parse_args()
     wanted = options.only.split(",")
     rows: Rows = {}
@@ -598,6 +638,8 @@ def main() -> None:
             measure_exact(rows, random.Random(options.seed), options.scale, folder)
         if "compactions" in wanted:
             measure_compactions(rows, random.Random(options.seed), options.scale, folder)
+        if options.judged and "messages" in wanted:
+            measure_messages(rows, options.judged)
         if options.judged and "meetings" in wanted:
             measure_meetings(rows, options.judged, options.scale, folder)
         if rows:

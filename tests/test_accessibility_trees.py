@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.text.describe import describe
@@ -11,6 +13,7 @@ from memory_context.text.words_of_page import words_of_page
 from messages import call, results, user
 from test_context import fill, shown
 
+LINKS = '- link "a" [ref=e1]\n' * 5
 NAMES = ("Ann Ito", "Bob Lund", "Carla Novak", "Elif Rossi")
 
 
@@ -115,6 +118,7 @@ def test_lines_have_the_numbers_of_the_tree() -> None:
     """Each line of the words knows the line of the tree in which it begins, so that more can be read there."""
     words = words_of_page(ORDERS)
     assert words
+    assert list(words.numbers) == sorted(words.numbers)
     numbers = dict(zip(words.text.split("\n"), words.numbers, strict=True))
     lines = ORDERS.split("\n")
     assert 'heading "Orders"' in lines[numbers["# Orders"] - 1]
@@ -137,53 +141,63 @@ def test_fields_keep_what_they_are_set_to() -> None:
     ]
 
 
-# What Chrome's own tools write: one without rows and cells, one with numbers in brackets.
-CHROME = """\
-## Latest page snapshot
-uid=1_0 RootWebArea "Orders" url="https://shop.example/orders"
-  uid=1_26 main
-    uid=1_27 heading "Orders" level="1"
-    uid=1_28 "80 orders, 14 open"
-    uid=1_29 textbox "City" focusable value="Oslo"
-""" + "".join(
-    f"""\
-    uid=1_{n} link "#{n}" url="https://shop.example/orders/{n}"
-    uid=2_{n} "{NAMES[n % 4]}"
-    uid=3_{n} "${n / 8:.2f}"
-    uid=4_{n} button "More actions"
-"""
-    for n in range(4100, 4180)
-)
-INSPECT = """\
-[142] banner
-  [150] link "About us"  [url: https://aisi.example/about]
-[182] heading "Our work"
-  [43] StaticText "Our work"
-[521] StaticText "We test systems."
-[522] button "Careers"
+# A form without labels that are bound to its fields, a table that is named, rows that are clicked, and a change.
+MAIL = """\
+- main [ref=m1]:
+  - heading "Shipping" [level=2] [ref=m2]
+  - text: First name
+  - textbox [ref=m3]
+  - text: Last name
+  - textbox [ref=m4]
+  - listitem [ref=m5]:
+    - img "Fail" [ref=m6]
+    - generic [ref=m7]: Failover test
+  - grid "Mails" [ref=m8]:
+    - row "Ann Ito Invoice 1" [ref=m9] [cursor=pointer]:
+      - gridcell "Ann Ito" [ref=m10]
+      - gridcell "Invoice | 1" [ref=m11]
+    - row "Bob Lund Invoice 2" [selected] [ref=m12] [cursor=pointer]:
+      - gridcell "Bob Lund" [ref=m13]
+      - gridcell "Invoice 2" [ref=m14]
+  - text: 2 of 80 mails
+... [12000 characters left out] ...
+- <changed> button "Undo" [ref=m15]
 """
 
 
-def test_texts_follow_the_link_that_they_belong_to() -> None:
-    """Where a tree has no rows, the cells of one are in the line of its link, and not in that of the next row."""
-    words = _words(CHROME)
-    row = 'uid=1_4107 link "#4107" (https://shop.example/orders/4107) | Elif Rossi | $513.38'
-    assert f"\n{row}\nuid=4_4107 button" in words
-    assert '\nuid=1_29 textbox "City" value="Oslo"\n' in words
+def test_a_row_that_is_clicked_keeps_its_reference() -> None:
+    """The reference of a row stands in its first cell; bars in cells are escaped; what is around the rows is no row."""
+    table = 'grid "Mails"\n\n| row [ref=m9] Ann Ito | Invoice \\| 1 |\n| row [selected] [ref=m12] Bob Lund | Invoice 2 |\n\n'
+    assert table in _words(MAIL)
+    assert "\n2 of 80 mails\n" in _words(MAIL)
 
 
-def test_numbers_in_brackets_stay_where_they_are_used() -> None:
-    """A link keeps its number and address; a text needs no number."""
-    words = _words(INSPECT)
-    assert '[150] link "About us" (https://aisi.example/about)' in words
-    assert "\nWe test systems.\n" in words
-    assert "StaticText" not in words
+def test_no_text_stands_beside_the_reference_of_another_element() -> None:
+    """Labels that are bound to no field stay in their order, and a picture is not taken for the words that begin alike."""
+    words = _words(MAIL)
+    assert "First name\ntextbox [ref=m3]\nLast name\ntextbox [ref=m4]\n" in words
+    assert 'img "Fail" | Failover test' in words
 
 
-@for_each("tree", [ORDERS, CHROME])
-def test_a_description_names_the_page(tree: str) -> None:
+def test_lines_that_are_no_elements_stay() -> None:
+    """What a tool puts between elements is shown, and so is an element that is marked as changed."""
+    words = _words(MAIL)
+    assert "... [12000 characters left out] ..." in words
+    assert 'button "Undo" [ref=m15]' in words
+
+
+def test_a_tree_in_the_result_of_a_server_is_rendered_too() -> None:
+    """The wrapping of an MCP result is taken off, as it is around HTML."""
+    wrapped = words_of_page(json.dumps([{"type": "text", "text": ORDERS}]))
+    assert wrapped
+    assert "| Order | Customer | Total |" in wrapped.text
+    assert not wrapped.numbers
+
+
+@for_each("tree, name", [(ORDERS, "Orders | Shop"), (MAIL, "Shipping")])
+def test_a_description_names_the_page(tree: str, name: str) -> None:
     """A reference says that it is the tree of a page, and which."""
-    assert describe(tree).startswith('accessibility tree of the page "Orders')
+    assert describe(tree).startswith(f'accessibility tree of the page "{name}"')
 
 
 def test_a_table_in_a_tree_can_be_queried() -> None:
@@ -211,11 +225,11 @@ async def test_the_row_that_is_meant_comes_with_what_it_takes_to_click() -> None
     "text",
     [
         "".join(f"- text: line {n}\n- name: x{n}\n" for n in range(50)),
-        "".join(f"- list: {n}\n" for n in range(50)),
-        '# Roles\n\n- button "Save"\n- link "Home"\n- tab "One"\n\n'
-        + "And so on, as is known. " * 50,
-        "".join(f'[{n}] "quoted" {n}\n{n} more\n' for n in range(50)),
-        '- link "a"\n' * 2,
+        "".join(f'- link: src="{n}"\n- button "b" saves [ref]\n' for n in range(50)),
+        "".join(f'[{n}] "alpha" "beta" [ref={n}]\n' for n in range(50)),
+        "# Roles\n\n" + '- button "Save" [ref=e1]\n' * 9 + "And so on, as is known. " * 50,
+        '- link "a" [ref=e1]\n' * 4,
+        ORDERS.replace("- ", "* "),
     ],
 )
 def test_other_lists_are_no_trees(text: str) -> None:
@@ -226,14 +240,13 @@ def test_other_lists_are_no_trees(text: str) -> None:
 @for_each(
     "tree",
     [
-        "".join(f'{" " * depth}- button "b{depth}"\n' for depth in range(1500)),
-        '- cell "a"\n' + '  - text: "a"\n' * 100_000,
-        '- button "a"\n' * 5 + "\n" * 100_000 + '- button "a"\n',
-        '- button "' + "a\\" * 100_000 + '"\n' + '- link "a"\n' * 5,
-        "- button " + "[" * 200_000 + '\n- link "a"' * 5,
+        "".join(f'{" " * depth}- button "b{depth}" [ref=e1]\n' for depth in range(1500)),
+        LINKS + '- cell "a"\n' + '  - text: "a"\n' * 100_000,
+        LINKS + "\n" * 100_000 + LINKS,
+        LINKS + '- button "' + "a\\" * 100_000 + '"\n' + LINKS,
+        LINKS + "- button " + "[" * 200_000 + "\n" + LINKS,
     ],
 )
 def test_odd_trees_are_read_once(tree: str) -> None:
-    """Depth, length and what is left open make no tree slow, and none fails; what is shown keeps within its budget."""
-    found = excerpt(tree, "a", 400, len)
-    assert len(found.text) <= 400
+    """Depth, length and what is left open make no tree fail; what is shown keeps within its budget, and is not nothing."""
+    assert 0 < len(excerpt(tree, "a", 400, len).text) <= 400

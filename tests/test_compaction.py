@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ from memory_context import (
 from memory_context.conversation.message import FunctionCall as NeutralCall
 from memory_context.conversation.message import Message, as_lines, from_lines
 from memory_context.conversation.message_groups import groups, recall_position
-from memory_context.conversation.recall.turns_meant import best_turns
 from memory_context.testing import check_prompt
 from messages import (
     LOG,
@@ -540,17 +538,7 @@ async def test_a_turn_that_leans_on_another_is_shown_once() -> None:
     [lines] = [
         one["lines"] for one in state["memory_context"]["messages"] if one.get("kind") == "recall"
     ]
-    assert [2] == [len(ranges) for ranges in lines.values()]
-
-
-def test_of_equals_the_first_is_the_best() -> None:
-    """Of turns that say as much the first one is the best, so that later ones come beside it: in each process the same."""
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    for number in range(20):
-        first, between, last = ((f"conversation-{number}", n, n + 1) for n in range(3))
-        scores = {last: 1.0, between: 0.5, first: 1.0}
-        chosen = best_turns(scores, {first, last}, lambda turn: (at, turn[0], turn[1]))
-        assert {first, between, last} == set(chosen)
+    assert [1] == [len(ranges) for ranges in lines.values()]
 
 
 async def test_a_note_tells_who_asked_what_first() -> None:

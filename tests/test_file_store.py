@@ -10,6 +10,7 @@ import os
 import re
 import runpy
 import shlex
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
+from sqlalchemy import Engine, event
 
 from examples import examples
 from memory_context.exceptions import (
@@ -76,6 +78,35 @@ def edit(path: Path, **changes: object) -> None:
     """Change a file by hand."""
     record = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps(record | changes, indent=2), "utf-8")
+
+
+@pytest.fixture
+def few_values() -> Iterator[None]:
+    """SQLite accepts 500 values in a statement; by default it accepts 32,766."""
+
+    def limit(connection: sqlite3.Connection, _: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 500)
+
+    event.listen(Engine, "connect", limit)
+    yield
+    event.remove(Engine, "connect", limit)
+
+
+@pytest.mark.usefixtures("few_values")
+def test_more_files_than_values(folder: Path) -> None:
+    """A folder may hold more memories of a user than a statement of SQLite may have values."""
+    with FileStore(folder) as store:
+        store.restore(ANN, [memory() for _ in range(501)])
+    with FileStore(folder) as store:
+        assert 501 == store.count(ANN)
+
+
+@pytest.mark.usefixtures("few_values")
+def test_clears_more_reads_than_values(folder: Path) -> None:
+    """More memories that were read can be cleared than a statement of SQLite may have values."""
+    with FileStore(folder) as store:
+        store.restore(ANN, [memory(access_count=1) for _ in range(301)])
+        assert 301 == store.clear(ANN)
 
 
 class TestAsAPerson:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -40,6 +42,7 @@ from pydantic import BaseModel, field_validator
 
 from for_each import first_quick, for_each
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware, memory_tools
+from langchain_memory_context.state_through_parent_graphs import carried_by
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
     FoldPolicy,
@@ -51,6 +54,11 @@ from memory_context import (
     RecallPolicy,
     SQLAlchemyStore,
 )
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import Conversation, ConversationSettings
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.message import Message, edits_between
+from memory_context.conversation.recording_to_call_log import model_call
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -1033,3 +1041,83 @@ def test_judges_words_do_not_reach_the_new_stream() -> None:
 
     assert ["At 02:20:34."] == [str(message.text) for message in run.messages]
     assert 1 == len(judge.prompts)
+
+
+def calls_in(work: Callable[[], object]) -> int:
+    """Return how many calls of the library's own functions *work* makes in this thread."""
+    calls = 0
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and "memory_context" in frame.f_code.co_filename
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def opened_conversation() -> Conversation:
+    """Return a conversation in an empty store."""
+    manager = MemoryManager(store_of(), user_id="42")
+    settings = ConversationSettings()
+    return Conversation(manager, settings, FailOpen(ContextStats()), settings.new_cache(manager))
+
+
+def seen_turns(turns: int) -> list[AnyMessage]:
+    """Return a conversation with a small and a folded result in each turn."""
+    messages = list[AnyMessage]()
+    for turn in range(turns):
+        key = f"read_log_{turn}"
+        note = {"message": {"lines": {key: [[1, 9]]}, "folded": [0], "trusted": [key]}}
+        messages += [
+            HumanMessage(f"Look at day {turn}.", id=f"question{turn}"),
+            AIMessage("", tool_calls=[call("read_log", f"call{turn}")], id=f"call{turn}"),
+            ToolMessage("ok", tool_call_id=f"call{turn}", name="look", id=f"small{turn}"),
+            ToolMessage(
+                f"[MemoryRef: {key} - a log - 900 tokens]\nline 1",
+                tool_call_id=f"call{turn}",
+                name="read_log",
+                id=f"folded{turn}",
+                response_metadata={"memory_context": note},
+            ),
+        ]
+    return messages
+
+
+def calls_behind(turns: int) -> int:
+    """Return how many calls of functions it takes to decide about *turns* that a model has seen."""
+    messages = seen_turns(turns)
+    conversation = opened_conversation()
+
+    def decide() -> None:
+        carried = carried_by(messages, None, "memory", "", "42")
+        shown = carried.messages
+        prompt = conversation.folder.take_in_all(shown, len(shown))
+        model_call(shown, prompt, conversation.cache.ledger)
+        edits_between(carried.held, prompt)
+
+    decide()
+    return calls_in(decide)
+
+
+def test_a_message_that_was_seen_takes_few_calls() -> None:
+    """A turn of four messages that a model has seen costs a model call less than a hundred calls of functions."""
+    assert calls_behind(50) - calls_behind(25) < 25 * 100
+
+
+def test_what_was_seen_stays_the_same_object() -> None:
+    """A seen message stays the same object, with its facts or without any, so that nothing is derived from it anew."""
+    carried = carried_by(seen_turns(2), None, "memory", "", "42")
+    prompt = opened_conversation().folder.take_in_all(carried.held, len(carried.held))
+    assert [one is held for one, held in zip(prompt, carried.held, strict=True)] == [True] * 8
+
+
+def test_a_result_after_one_that_was_seen_is_folded() -> None:
+    """A large result is folded as it arrives, also right after another result of the same turn that a model has seen."""
+    seen = Message("1", "tool", "read_log", {0: "ok"}, answers="a")
+    new = Message("2", "tool", "read_log", {0: LOG}, answers="b")
+    prompt = opened_conversation().folder.take_in_all([seen, new], 1)
+    assert [bool(one.known.folded) for one in prompt] == [False, True]

@@ -229,6 +229,28 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
     assert 2 == len(memory.query('SELECT * FROM "x.csv"'))
 
 
+@for_each(
+    "sql, told",
+    [
+        (
+            "SELECT end.at FROM trips",
+            r'no such column: end\.at \(in JSON it is "end" ->> \'\$\.at\'\)',
+        ),
+        ("SELECT seat FROM trips", r'it is "legs" ->> \'\$\[0\]\.seat\'\)'),
+        ("SELECT legs[0].seat FROM trips", r'"column" ->> \'\$\.list\[0\]\.name\''),
+        ("SELECT stop FROM trips", r"no such column: stop; trips"),
+    ],
+)
+def test_an_error_says_where_in_json_a_name_stands(
+    memory: MemoryManager, sql: str, told: str
+) -> None:
+    """A name that is no column, but a member of the JSON in one, is shown as SQL reads it."""
+    trip = {"id": 1, "end": {"at": "09:00"}, "legs": [{"seat": "12A"}]}
+    memory.store(json.dumps([trip, trip]), key="trips")
+    with pytest.raises(InvalidQueryError, match=told):
+        memory.query(sql)
+
+
 def test_errors_are_short_sentences(memory: MemoryManager) -> None:
     """A description in an error is as short as in a reference, and what SQLite says ends without a period."""
     memory.store("x", "described " * 200, key="long")

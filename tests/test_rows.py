@@ -90,6 +90,22 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
     assert (columns, rows) == rows_of(text)
 
 
+@for_each(
+    "text, columns, rows",
+    [
+        ("       n   mean\ncity           \nOslo  42 -41.96\nRome  15   1.00\n", ("city", "n", "mean"), [["Oslo", "42", "-41.96"], ["Rome", "15", "1.00"]]),
+        ("           mean\ncity day       \nOslo 1     9.50\n     2   -93.42\nRome 1     1.00\n     2      NaN\n", ("city", "day", "mean"), [["Oslo", "1", "9.50"], ["Oslo", "2", "-93.42"], ["Rome", "1", "1.00"], ["Rome", "2", "NaN"]]),
+        ("year      2023  2024\ncity day            \nOslo 1    38.0   NaN\n     2     NaN   4.0\n", ("city", "day", "2023", "2024"), [["Oslo", "1", "38.0", "NaN"], ["Oslo", "2", "NaN", "4.0"]]),
+        ("year  2023  2024\ncity            \nOslo  38.0   4.0\nRome   8.0   7.0\n", ("city", "2023", "2024"), [["Oslo", "38.0", "4.0"], ["Rome", "8.0", "7.0"]]),
+    ],
+)  # fmt: skip
+def test_named_index_of_a_printed_frame(
+    text: str, columns: tuple[str, ...], rows: list[list[Any]]
+) -> None:
+    """The names of a DataFrame's index, in a line of their own, are columns, not a row; a name of the index that is left out is the one above."""
+    assert (columns, rows) == rows_of(text)
+
+
 def test_two_words_far_above_other_lines_are_no_names() -> None:
     """A block of a single line, which ends before what may be cut, names nothing."""
     text = "x  y\n\n\nab  cd\n" + "word word\n" * 500

@@ -74,6 +74,9 @@ travel,80.00
 SHIPPED = json.dumps(
     [{"shipping": {"price": 90 - n}, "product": f"p-{n}", "price": 10 + n} for n in range(30)]
 )
+HOTELS = json.dumps(
+    [{"hotel": f"h-{n}", "price_per_night": 60 + n, "rating": 3 * n % 10.5} for n in range(7)]
+)
 USERS = json.dumps(
     {
         "data": [
@@ -135,6 +138,7 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which account has the lowest amount?", LEDGER, ["rent,"]),
         ("Which account has the highest amount?", LEDGER, ["sales,"]),
         ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
+        ("which hotels have a price per night and a rating over 8?", HOTELS, ['{"hotel": "h-3"']),
         (
             "Which product has the lowest price?",
             SHIPPED,

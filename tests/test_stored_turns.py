@@ -11,14 +11,15 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.message import FunctionCall, Message, as_lines
-from memory_context.conversation.recall import turns_meant
 from memory_context.conversation.recall.judge_records import (
     Question,
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.stored_turns_within_budget import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
-from memory_context.text.excerpt.record_around_place import Record, turn_at
+from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import turn_at
 from memory_context.text.relevance.searched_candidates import RecallCandidate
 from memory_context.tools.retrieve_search_store import SEARCHING
 from messages import call, results, user
@@ -40,7 +41,7 @@ def stored(*turns: list[Message]) -> tuple[str, list[Record]]:
     """A conversation as it is stored, and its turns."""
     text, records, start = as_lines([one for turn in turns for one in turn]), list[Record](), 0
     while start < len(text):
-        record = turn_at(text, start, text.index("\n", start))
+        record = Record(*turn_at(text, start, text.index("\n", start)))
         records.append(record)
         start = record.stop + 1
     return text, records
@@ -50,6 +51,15 @@ MOVERS = (
     turn("The movers come at 9 am.", "Noted.", PAGE),
     turn("The movers called: it will be 10 am.", "10 am then.", PAGE),
 )
+
+
+def test_a_brief_turn_is_shown_once() -> None:
+    """A brief turn that is the end of the turn before it, and is meant itself, is not shown twice."""
+    text, turns = stored(turn("Dinner is on Monday.", "OK."), turn("No, on Tuesday.", "Fine."))
+    brief = Record(text.rindex('{"role": "user"'), len(text))
+    found = show_turns(text, [*turns, brief], "dinner", 900, len)
+    assert 1 == found.text.count("Tuesday")
+    assert found.text.index("Monday") < found.text.index("Tuesday")
 
 
 @for_each("budget", [20, 60, 80, 200, 900])
@@ -198,27 +208,164 @@ async def test_no_old_answer_without_its_correction(max_tokens: int) -> None:
     assert "it will be 10 am" in text
 
 
-def test_a_turn_of_thousands_of_messages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that works alone says all in one turn, whatever stands in it at how many places."""
-    read = list[Record]()
-
-    def said_length(_: str, turn: Record) -> int:
-        read.append(turn)
-        return turn.stop - turn.start
-
-    monkeypatch.setattr(turns_meant, "_said_length", said_length)
-    steps = [
-        Message("a", "assistant", "coder", {0: f"Step {n} of the build is done."})
-        for n in range(300)
+def _records(message: str, candidate: RecallCandidate) -> list[str]:
+    question = Question(message, "", (candidate,), False, lambda _: False)
+    text = candidate.item.text
+    return [
+        text[record.start : record.stop]
+        for expansion in judge_by_keywords(question).expand
+        for record in expansion.records
     ]
-    text = as_lines(steps)
-    item = MemoryItem(user_id="ann", memory_key="k", content=text, memory_type=CONVERSATION)
-    asked = Question(
-        "What of the build, step 7?", "", (RecallCandidate(item),), False, lambda _: False
-    )
-    judge_by_keywords(asked)
 
-    assert 1 == len(read)
+
+def test_an_earlier_question_does_not_hide_the_row() -> None:
+    """Whoever asks again in the same words gets the record that answers, and not only the turn that asked before."""
+    asked = "What is the status of order 70155?"
+    text, _ = stored(*FILLERS, turn(asked, "One moment, please."))
+    chat = _item("chat", text, CONVERSATION)
+    assert ("orders", "chat") == _judged(asked, _item("orders", ORDERS), chat)
+
+
+def test_of_turns_that_say_as_much_all_come() -> None:
+    """The first of equals comes with the others, and with what may correct them."""
+    said = turn("The heron nests at the weir.", "Noted.")
+    text, _ = stored(*FILLERS[:4], said, *FILLERS, said, turn("The heron has moved.", "Where to?"))
+    found = _records("Where does the heron nest?", RecallCandidate(_item("chat", text)))
+    assert 2 == sum("at the weir" in one for one in found)
+    assert any("has moved" in one for one in found)
+
+
+def test_one_word_brings_a_turn_only_if_it_is_taken_as_known() -> None:
+    """People use the same words about many things: one of them is enough only behind "the", "our" and the like."""
+    text, _ = stored(*FILLERS, turn("The kettle is broken.", "I ordered another one."))
+    chat = RecallCandidate(_item("chat", text))
+    assert [True, False] == [
+        bool(_records(asked, chat)) for asked in ("Where is our kettle?", "Who invented kettle?")
+    ]
+
+
+def test_a_name_that_no_turn_holds_does_not_silence_all_turns() -> None:
+    """Whoever asks may name somebody or something else as well; a question about nothing but that stays quiet."""
+    said = turn("The new microservice is tern and listens on port 7443.", "Noted.")
+    text, _ = stored(*FILLERS, said)
+    chat = RecallCandidate(_item("chat", text, CONVERSATION))
+    assert _records("Hi Copilot, what is the port of the new microservice?", chat)
+    # One word of it is in the turn, but not the name, which tells more.
+    assert not _records("What port does Hamburg have?", chat)
+
+
+@for_each(
+    "message, comes",
+    [
+        ("Close BUG-4411.", True),
+        ("Restart heron-2.", True),
+        ("Write a letter to Zuzana.", True),
+        (
+            "Say hello to everybody in Zuzana, Peter, Ivan, Olga, Hugo and the others, please.",
+            False,
+        ),
+        ("Close it.", False),
+    ],
+)
+def test_a_name_is_enough_for_an_order_unless_it_is_little_of_it(message: str, comes: bool) -> None:
+    """Identifiers in capitals and names of persons bring what was said of them, but not one of many names."""
+    said = (
+        "BUG-4411 is about the login of heron-2.",
+        "Zuzana is my tutor, her address is Kirchgasse 4.",
+    )
+    text, _ = stored(*FILLERS, *(turn(words, "Noted.") for words in said))
+    assert comes is bool(_records(message, RecallCandidate(_item("chat", text, CONVERSATION))))
+
+
+def test_an_order_brings_the_turn_that_it_takes_as_known() -> None:
+    """An order needs half of its words in a turn, one of them behind "our" and the like, or a name with a digit."""
+    text, _ = stored(*FILLERS, turn("Our staging server is projector-7 in Oslo.", "Noted."))
+    chat = RecallCandidate(_item("chat", text))
+    assert _records("Deploy the branch to our staging server.", chat)
+    assert _records("Remind me about projector-7, please.", chat)
+    assert not _records("Write a story in which Sonja travels from Bergen to Oslo.", chat)
+
+
+def test_the_newest_of_turns_that_say_the_same_comes() -> None:
+    """Three turns come at most, and of those that hold as much as the best, the one that was said last is among them."""
+    said = [turn(f"The budget of the fair is {n} euros.", "Noted.") for n in range(810, 850, 10)]
+    text, _ = stored(*FILLERS[:4], *said, *FILLERS)
+    found = _records("What is the budget of the fair?", RecallCandidate(_item("chat", text)))
+    assert 3 == len(found)
+    assert "840 euros" in found[-1]
+
+
+def test_three_turns_come_for_many_names() -> None:
+    """A message that is full of names brings three turns at most, whatever each name would bring."""
+    names = ("heron-1", "tern-2", "gull-3", "rook-4", "swift-5")
+    text, _ = stored(*FILLERS, *(turn(f"The nest of {name} is new.", "Noted.") for name in names))
+    asked = f"Which nest is new: that of {', '.join(names[:-1])} or {names[-1]}?"
+    assert 3 == len(_records(asked, RecallCandidate(_item("chat", text))))
+
+
+def test_beside_a_record_a_result_of_a_tool_brings_no_turn() -> None:
+    """What only a tool's result in a turn holds does not come beside the record that says the same."""
+    rows = "order_id,customer,status\n70155,Ann,shipped\n70156,Bob,open"
+    text, _ = stored(*FILLERS, turn("Load them.", "Loaded.", rows))
+    chat = _item("chat", text, CONVERSATION)
+    asked = "What is the status of order 70155?"
+    assert ("orders",) == _judged(asked, _item("orders", ORDERS), chat)
+    assert ("chat",) == _judged(asked, chat)
+
+
+def test_a_follow_up_in_a_stored_chat_comes_with_what_it_corrects() -> None:
+    """Only the words that were said make a turn brief, not the data that a stored chat keeps with it."""
+    said = [
+        ("human", "The kickoff with the Baltic team is on Monday."),
+        ("human", "No, make that Tuesday."),
+    ]
+    facts = {"data": {}, "at": "2026-11-30T05:14:39.955588+00:00", "id": "0bc86334746d4ee59b4beb5c"}
+    text = "\n".join(json.dumps({"role": role, "text": words, **facts}) for role, words in said)
+    assert (0, len(text)) == turn_at(text, 0, text.index("\n"))
+
+
+def test_records_with_a_role_and_a_source_are_no_conversation() -> None:
+    """Records of another program that begin as stored messages do, but hold no texts, are read as records."""
+    text = "\n".join(
+        json.dumps({"role": "user", "source": "ldap", "user": f"u{n}", "quota": n * 37 % 1000})
+        for n in range(300)
+    )
+    found = _records("Which user has the largest quota?", RecallCandidate(_item("users", text)))
+    assert 1 == len(found)
+    assert '"quota": 999' in found[0]
+
+
+def test_a_question_comes_with_its_answer_behind_long_results() -> None:
+    """A turn ends with its answer, however long the results of tools before that are."""
+    text, [first] = stored(turn("What is in the contract?", "Three months.", PAGE * 80, PAGE * 80))
+    assert first.stop == len(text)
+
+
+def test_another_value_of_a_result_that_was_cut_brings_the_turn_again() -> None:
+    """A turn whose words are in sight comes for what its tool's result holds, if that was not shown whole."""
+    text, _ = stored(turn("Which shelves are there?", "24 of oak.", PAGE))
+    chat = RecallCandidate(_item("chat", text), seen=((1, 2), (4, 4)))
+    assert not _records("Which shelves are there?", chat)
+    assert _records("What does shelf 17 of oak cost in euros?", chat)
+
+
+def test_of_a_turn_of_thousands_of_messages_the_line_comes() -> None:
+    """An agent that works alone says all in one turn, of which only the neighbourhood of a place is read."""
+    steps = [Message("t", "tool", "look", {0: f"Step {n} is done."}) for n in range(5000)]
+    steps[2500] = Message("a", "assistant", "coder", {0: "Half of it is done."})
+    text = as_lines([*turn("Go on.", "Yes."), *steps])
+    place = text.index("Half of it")
+    line = text.rindex("\n", 0, place) + 1, text.index("\n", place)
+    assert line == turn_at(text, *line)
+
+
+def test_reading_by_a_question_brings_the_correction() -> None:
+    """A conversation that is read by a question gives the turns that recall brings."""
+    met = turn("We meet at the harbour office on Friday.", "Friday at ten.")
+    text, _ = stored(*FILLERS, met, *FILLERS, turn("The harbour office is shut on Friday.", "Ah."))
+    shown = excerpt(text, "When do we meet at the harbour office?", 900, len).text
+    assert "Friday at ten" in shown
+    assert "is shut" in shown
 
 
 def test_search_memory_shows_who_said_what() -> None:

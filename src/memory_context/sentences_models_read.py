@@ -86,7 +86,7 @@ PAGE = "{ref}\n{part}\n{text}"
 NEXT_PAGE = "There is more. Next page: retrieve_memory({arguments})"
 NEXT_PAGE_BRIEFLY = "There is more. Next page: the same call with offset={offset}"
 NO_MORE = "This was the last page."
-OTHER_LINES = 'Other lines: retrieve_memory(key="{key}", lines="…")'
+OTHER_PARTS = 'Other parts: retrieve_memory(key="{key}", …)'
 AND_MORE = "and {count} more"
 
 PART_LINES = "lines {lines} of {count}, characters {start}-{end} of {chars}"

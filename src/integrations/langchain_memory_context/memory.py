@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -318,7 +317,10 @@ def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMess
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(chain.from_iterable(map(plain_texts, messages)))
+    texts = list[str]()
+    for message in messages:
+        texts += plain_texts(message)
+    return "\n".join(texts)
 
 
 def _remember(texts: OrderedDict[Any, str], key: Any, text: str) -> None:  # noqa: ANN401 - any key

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -38,8 +37,9 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
     """Return *message* as the library's own message, with the facts that are noted on it."""
     role: Role = "system"
     source = message.type
-    calls = list[FunctionCall]()
+    calls: list[FunctionCall] = []  # `list[FunctionCall]()` would take a microsecond
     answers: str | None = None
+    is_error = False
     match message:
         case HumanMessage():
             role = "user"
@@ -48,6 +48,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             role = "tool"
             source = message.name or "tool"
             answers = message.tool_call_id
+            is_error = message.status == "error"
         case AIMessage():
             role = "assistant"
             source = message.name or ASSISTANT
@@ -57,31 +58,32 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             ]
         case _:
             pass
-    blocks = enumerate(_blocks(message.content))
-    neutral = Message(
+    noted = noted_on(message).get("message")
+    facts = MessageFacts.from_json(noted) if noted else None
+    if facts:
+        # Not the other facts: anybody could write such a note.
+        facts = MessageFacts(
+            lines=facts.lines,
+            folded=facts.folded,
+            named=facts.named,
+            trusted=facts.trusted,
+            instructs=facts.instructs,
+        )
+    # Most messages are one text.
+    blocks = [] if isinstance(message.content, str) else message.content
+    return Message(
         message_id,
         role,
         source,
         _texts_of(message),
         tuple(calls),
         answers,
-        is_error=getattr(message, "status", None) == "error",
+        is_error,
         # LangChain marks a summary, which a model wrote but has the role of a person's message.
         is_summary="lc_source" in message.additional_kwargs,
-        others={place: block for place, block in blocks if _text_of(block) is None},
-    )
-    facts = MessageFacts.from_json(noted_on(message).get("message"))
-    if not facts:
-        return neutral
-    # Not the other facts: anybody could write such a note.
-    facts = MessageFacts(
-        lines=facts.lines,
-        folded=facts.folded,
-        named=facts.named,
-        trusted=facts.trusted,
-        instructs=facts.instructs,
-    )
-    return replace(neutral, facts=facts).with_facts_in_it()
+        others={place: one for place, one in enumerate(blocks) if _text_of(one) is None},
+        facts=facts,
+    ).with_facts_in_it()
 
 
 def noted_on(message: BaseMessage) -> Mapping[str, Any]:
@@ -142,9 +144,11 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
     """Return the texts by the index of their block; adjacent text blocks are joined with line breaks."""
     if message.content == "" and getattr(message, "tool_calls", None):
         return {}  # a model that only calls tools says nothing
-    adjacent = dict[int, list[str]]()
+    if isinstance(message.content, str):
+        return {0: message.content}
+    adjacent: dict[int, list[str]] = {}
     start = None
-    for place, block in enumerate(_blocks(message.content)):
+    for place, block in enumerate(message.content):
         text = _text_of(block)
         if text is None:
             start = None

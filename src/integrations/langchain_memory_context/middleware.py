@@ -111,6 +111,7 @@ from memory_context.stores import AnyStore
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
+WithId: TypeAlias = tuple[str, AnyMessage]
 AnyAnswer: TypeAlias = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
@@ -543,18 +544,16 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
-        state_messages = _messages_in(request.state)
-        in_state = {
-            one.id: message for one, message in zip(before.held, state_messages, strict=True)
-        }
-        hidden = _hidden(request, in_state)
+        in_state = before.in_state
+        requested = list(zip(ids_of(request.messages), request.messages, strict=True))
+        hidden = _hidden(requested, in_state)
         after, facts = await conversation.decides.before_model(
             before.messages, before.note.facts, before.seen, notes, hidden
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
         prompt = request.override(
-            messages=_prompt(request.messages, hidden, edits),
+            messages=_prompt(requested, hidden, edits),
             tools=tools,
         )
 
@@ -640,19 +639,18 @@ def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     return {"messages": list(cast("AnyResponse", answer).result)}
 
 
-def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]:
+def _hidden(requested: Iterable[WithId], in_state: Mapping[str, AnyMessage]) -> set[str]:
     """Return the ids of the messages that another middleware has left out of the request or changed there."""
-    requested = zip(ids_of(request.messages), request.messages, strict=True)
     contents = {message_id: message.content for message_id, message in requested}
     return {one for one, message in in_state.items() if contents.get(one) != message.content}
 
 
 def _prompt(
-    requested: Sequence[AnyMessage], hidden: AbstractSet[str], edits: Edits
+    requested: Iterable[WithId], hidden: AbstractSet[str], edits: Edits
 ) -> list[AnyMessage]:
     """Return the messages of a request with *edits*, except to *hidden* ones, which another middleware has changed."""
     prompt = list[AnyMessage]()
-    for message, message_id in zip(requested, ids_of(requested), strict=True):
+    for message_id, message in requested:
         if message_id in edits.removed:
             continue
         prompt += map(inserted_message, edits.inserted.get(message_id, ()))

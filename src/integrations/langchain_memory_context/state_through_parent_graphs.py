@@ -33,12 +33,14 @@ class CarriedConversation(NamedTuple):
     """A conversation, as read from its messages and the graph's state.
 
     Attributes:
-        held: The messages as they are in the graph's state.
+        in_state: The messages of the graph's state, by their ids.
+        held: The same messages as the library's own.
         messages: The messages as a model sees them: with inserted messages, and without compacted ones.
         seen: How many of *messages* the model has seen.
         note: The decisions made so far.
     """
 
+    in_state: dict[str, AnyMessage]
     held: list[Message]
     messages: list[Message]
     seen: int
@@ -76,9 +78,11 @@ def carried_by(
             if place == f"{name}@{agent}":
                 note = carried.after(note)
                 last_answer = index
-    held = list(map(neutral_of, messages, ids_of(messages)))
+    ids = ids_of(messages)
+    held = list(map(neutral_of, messages, ids))
     shown, seen = as_shown(held, note, last_answer)
-    return CarriedConversation(held, shown, seen, note)
+    in_state = dict(zip(ids, messages, strict=True))
+    return CarriedConversation(in_state, held, shown, seen, note)
 
 
 def graphs_around() -> Iterator[tuple[BaseCheckpointSaver[Any], RunnableConfig]]:

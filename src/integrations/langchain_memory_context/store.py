@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 
 TIER = "store"
-TYPE = STORE_ITEM
+
 SEARCHED = 1000
 MIN_READ = 100
 # Items per transaction: with more, it would take longer than a tenth of a second, and other writers might time out.
@@ -380,7 +380,7 @@ class _StoredItems:
             agent_id=self.manager.agent_id,
             thread_id=self.manager.thread_id,
             memory_key=key,
-            memory_type=TYPE,
+            memory_type=STORE_ITEM,
             tier=TIER,
             content=content,
             media_type=media_type,

@@ -24,15 +24,16 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     Raises:
         FileOperationError: The range lies outside the text, or is not a pair of line numbers.
     """
-    lines = lines_of(text)
     given: object = view_range or (1, -1)
     match given:
         case (int(first), int(last)):
-            end = len(lines)
+            pass
         case _:
             raise FileOperationError(
                 f"a range of lines is the first and the last one, such as (1, 20), not {shown(given)}"
             )
+    lines = lines_of(text)
+    end = len(lines)
     if last != -1:
         end = min(last, end)
     # Without a range, an empty file has nothing to show either, which is no error.

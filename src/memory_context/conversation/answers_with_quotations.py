@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -195,7 +194,9 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     """
     wanted = analyze(question).counts
     held = [held_by("\n".join(part.lines), wanted) for part in parts]
-    holders = Counter(chain.from_iterable(held))
+    holders = Counter[str]()
+    for words in held:
+        holders.update(words)
     rarity = dict[str, float]()
     for word, count in holders.items():
         if count <= len(parts) / 2:
@@ -230,7 +231,9 @@ class Asking:
         findings = await self._read(wanted)
         found = [finding for finding in findings if finding.text]
         # Without repetitions: where two parts overlap, both contain the quotation.
-        quotations = dict.fromkeys(chain.from_iterable(finding.quotations for finding in found))
+        quotations = dict[Quotation, None]()
+        for finding in found:
+            quotations |= dict.fromkeys(finding.quotations)
         return AskAnswer(
             await self._merged(found, deadline - time.monotonic()),
             tuple(quotations)[:MOST_QUOTATIONS],

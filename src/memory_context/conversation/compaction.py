@@ -205,8 +205,7 @@ class Compactor:
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
         """Return *messages* with a note in place of the oldest groups. *tokens* are those of each message."""
         stay = _exempt(messages)
-        ids = [message.id for message in messages]
-        sizes = dict(zip(ids, tokens, strict=True))
+        sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
         note_tokens = self._preview_budget() + NOTE_TOKENS
         if standing_words(messages):
             note_tokens += self._standing_budget()

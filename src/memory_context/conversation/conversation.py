@@ -232,8 +232,7 @@ class Conversation:
         kept = without_notes_of_other_runs(messages, run_id)
         seen = len(without_notes_of_other_runs(shown_before, run_id))
         kept = _without_unanswered_recalls(kept, seen)
-        prompt = await off_loop(self.folder.take_in_all, kept, seen)
-        prompt = await off_loop(self.folder.with_missing_previews, prompt, seen, hidden)
+        prompt = await off_loop(self.folder.take_in_all, kept, seen, hidden)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
         prompt, unchanged = await off_loop(self._with_late_folds, prompt, seen)
@@ -459,4 +458,4 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
         if message.is_reply:
             break
         keys.update(message.keys_of_outputs)
-    return sum(key in reading for key in keys)
+    return len([key for key in keys if key in reading])

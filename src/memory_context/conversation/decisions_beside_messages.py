@@ -140,7 +140,7 @@ def as_shown(
             orphaned = []
         if index == first_unseen:
             seen = len(shown)
-        shown += inserted[message.id]
+        shown += inserted.get(message.id, ())
         if message.id not in replaced:
             folded = note.folded.get(message.id)
             shown.append(folded.instead_of(message) if folded else message)

@@ -171,11 +171,15 @@ class Message:
 
         Others may change a message whose facts are kept: a middleware may replace a folded result, for example.
         """
-        known = self.known
+        known = self.facts
+        if not known:
+            return self
         keys = named_keys([self])
+        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
+        if len(folded) == len(known.folded) and keys.issuperset((*known.lines, *known.trusted)):
+            return self
         lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
         trusted = [key for key in known.trusted if key in keys]
-        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
         facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
         return replace(self, facts=facts)
 
@@ -269,7 +273,8 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
     """Return the newest 2,000 keys that may be passed on to tools: *others*, and those of *messages*."""
     keys = dict.fromkeys(others)
     for message in messages:
-        keys |= dict.fromkeys(message.known.trusted)
+        for key in message.known.trusted:
+            keys[key] = None
     return list(keys)[-KEPT_REFERENCES:]
 
 
@@ -302,7 +307,7 @@ def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
         if waiting:
             inserted[message.id] = waiting
             waiting = []
-        if _shown(message) != _shown(old):
+        if message is not old and _shown(message) != _shown(old):
             changed[message.id] = message
     return Edits(changed, inserted, tuple(unmatched))
 

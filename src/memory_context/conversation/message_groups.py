@@ -34,7 +34,7 @@ def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
         message = messages[index]
         if message.answers is not None:
             answered.add(message.answers)
-        elif {call.id for call in message.calls} - answered:
+        elif any(call.id not in answered for call in message.calls):
             return index
     return None
 
@@ -65,7 +65,10 @@ def _last_results(messages: Sequence[Message]) -> list[int]:
     for index in reversed(range(len(messages))):
         message = messages[index]
         open_until = index + 1 if message.source in spoke else len(messages)
-        ends.append(max((answered.get(call.id, open_until) for call in message.calls), default=0))
+        last_result = 0
+        for call in message.calls:
+            last_result = max(last_result, answered.get(call.id, open_until))
+        ends.append(last_result)
         if message.answers is not None:
             answered[message.answers] = index + 1
         if message.is_reply:

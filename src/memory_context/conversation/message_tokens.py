@@ -33,7 +33,11 @@ class LedgerEntry:
 
     @cached_property
     def tokens_in_full(self) -> int:
-        """Return how many tokens it would have if nothing were folded, compacted or brought back."""
+        """Return how many tokens it would have if nothing were folded, compacted or brought back.
+
+        A reference says how many tokens it stands for. A message that this library inserted counts 0, except for a note
+        on a compaction; so does an answer of its tools.
+        """
         known = self.message.known
         # Without this library there would be no stored texts that its tools answer with. Others' tools have such names, too.
         may_be_ours = self.message.is_result and self.message.source in MEMORY_TOOLS
@@ -63,24 +67,17 @@ class Ledger:
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of each message."""
-        return [entry.tokens for entry in self._entries(messages)]
-
-    def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
-        """Return how many tokens each message would have if nothing were folded, compacted or brought back.
-
-        A reference says how many tokens it stands for. Messages that this library inserted count 0, except for notes
-        on compactions; so do the answers of its tools.
-        """
-        return [entry.tokens_in_full for entry in self._entries(messages)]
+        return [entry.tokens for entry in self.entries(messages)]
 
     def names(self, messages: Sequence[Message]) -> set[str]:
         """Return the names in *messages*."""
         found = set[str]()
-        for entry in self._entries(messages):
+        for entry in self.entries(messages):
             found |= entry.names
         return found
 
-    def _entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
+    def entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
+        """Return the tokens and names of each message."""
         entries = list[LedgerEntry]()
         for message in messages:
             entry = self._known.get(message.id)

@@ -86,14 +86,18 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
         prompt: The messages that it sees now.
         ledger: Counts their tokens.
     """
+    entries = ledger.entries(prompt)
+    # What was shown as it is now brings no new keys.
+    unchanged = set(map(id, seen))
+    changed = [message for message in prompt if id(message) not in unchanged]
     return ModelCall(
         at=now(),
-        tokens_full=sum(ledger.tokens_in_full(prompt)),
-        tokens_sent=sum(ledger.tokens(prompt)),
+        tokens_full=sum(entry.tokens_in_full for entry in entries),
+        tokens_sent=sum(entry.tokens for entry in entries),
         messages=len(prompt),
-        folded=_new(attrgetter("keys_of_outputs"), seen, prompt),
-        recalled=_new(_brought_keys, seen, prompt),
-        compacted=_new(_compacted_keys, seen, prompt),
+        folded=_new(attrgetter("keys_of_outputs"), seen, changed),
+        recalled=_new(_brought_keys, seen, changed),
+        compacted=_new(_compacted_keys, seen, changed),
     )
 
 
@@ -104,6 +108,8 @@ def _new(
     keys = dict[str, None]()
     for message in after:
         keys |= dict.fromkeys(keys_of(message))
+    if not keys:
+        return ()
     for message in before:
         for key in keys_of(message):
             keys.pop(key, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console, ConsoleRenderable
@@ -68,7 +68,9 @@ class Meter:
                 after.append(message.source)
                 self._show_result(message)
             elif message.is_ours:
-                heading = f"{self._counter.count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
+                tokens = self._counter.count(message.text)
+                why = decisions[-1].why
+                heading = f"{tokens:,} tokens, put before the user's message; {why}:"
                 self._show("recalled", heading, quoted(message.text), style="bold magenta")
         self._shown = len(messages)
         # A call after answers of memory tools alone is one that folding has caused.
@@ -77,7 +79,7 @@ class Meter:
             others = [text for name, text in schemas.items() if name not in MEMORY_TOOLS]
             unfolded = self._tokens(self.unfolded, others)
         source = ", ".join(after) or "user"
-        sent = self._tokens(messages, [*schemas.values()])
+        sent = self._tokens(messages, schemas.values())
         self.calls.append(MeteredCall(source, len(messages) + 1, sent, unfolded))
 
     def answer(self, message: Message) -> None:
@@ -99,10 +101,12 @@ class Meter:
             rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]
-        rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
+        total = sum(sent)
+        full_total = sum(without)
+        rows.append(("total", "", f"{total:,}", f"{full_total:,}"))
         self._console.print(table(columns, rows))
         self._console.print(
-            f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
+            f"\n{total / full_total:.1%} of the tokens were sent; "
             f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
             f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}.\n"
             f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens.\n"
@@ -131,7 +135,7 @@ class Meter:
         self._console.print(entry(label, *parts, style=style))
         self._console.print()
 
-    def _tokens(self, messages: Sequence[Message], schemas: Sequence[str]) -> int:
+    def _tokens(self, messages: Sequence[Message], schemas: Iterable[str]) -> int:
         # The task is the system message.
         task = Message("", "system", "system", {0: prompts.DEMO_TASK})
         around = sum(map(self._counter.count, schemas))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from memory_context.conversation.context_stats import ContextStats
@@ -184,15 +185,20 @@ def package(made: ContextPackage) -> Html:
 def _tiers(made: ContextPackage) -> Html:
     """Draw each tier's share of the budget, the tokens that it used, and how many memories were included or not."""
     total_shares = sum(made.allocation.values()) or 1
-    rows = list[Sequence[str]]()
-    for tier, allocated in made.allocation.items():
-        used = made.tokens_by_tier[tier]
-        included = sum(entry.tier == tier for entry in made.entries)
-        left_out = sum(omitted.tier == tier for omitted in made.left_out)
-        unranked = made.unranked.get(tier, 0)
-        share = f"{allocated / total_shares:.0%}"
-        drawn = bar(used / max(made.budget, 1))
-        counts = (f"{included:,}", f"{left_out:,}", f"{unranked:,}")
-        rows.append((tier, share, f"{used:,}", drawn, *counts))
+    included = Counter(entry.tier for entry in made.entries)
+    left_out = Counter(omitted.tier for omitted in made.left_out)
+    rows = list[list[str]]()
+    for tier, used in made.tokens_by_tier.items():
+        share = made.allocation[tier] / total_shares
+        row = [
+            tier,
+            f"{share:.0%}",
+            f"{used:,}",
+            bar(used / max(made.budget, 1)),
+            f"{included[tier]:,}",
+            f"{left_out[tier]:,}",
+            f"{made.unranked.get(tier, 0):,}",
+        ]
+        rows.append(row)
     columns = ("tier", "share", "tokens", "", "in", "left out", "not looked at")
     return table(columns, rows, (1, 2, 4, 5, 6))

@@ -44,16 +44,21 @@ class ReferencedText:
 
 def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedText]:
     """Split a text at its references. Only those whose keys are *known* to the conversation count; others are text."""
-    parts = [ReferencedText(None, "")]
+    parts = list[ReferencedText]()
+    ref = None
+    below = list[str]()
     for line in text.splitlines(keepends=True):
         refs = MemoryRef.find_all(line) if line.startswith("[MemoryRef: ") else []
         # The reference, with a recall's addition, must fill its line. Inside a sentence it only mentions a text that was
         # folded elsewhere.
         fills = len(refs) == 1 and _BESIDE.fullmatch(without_references(line).rstrip())
         if fills and refs[0].key in known:
-            parts.append(ReferencedText(refs[0], ""))
+            parts.append(ReferencedText(ref, "".join(below)))
+            ref = refs[0]
+            below = []
         else:
-            parts[-1] = ReferencedText(parts[-1].ref, parts[-1].text + line)
+            below.append(line)
+    parts.append(ReferencedText(ref, "".join(below)))
     return [part for part in parts if part.ref or part.text.strip()]
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from math import fsum
 
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
@@ -39,12 +38,12 @@ AROUND = 2
 
 def memory(item: MemoryItem) -> Html:
     """Draw a memory: its title, its content, and its other facts."""
-    head = tag("div", *_title(item, key_name(item.memory_key)), cls="head")
+    head = tag("div", _title(item, key_name(item.memory_key)), cls="head")
     facts = table(("", ""), _facts(item))
     return joined(head, content_of(item), folded("facts", facts))
 
 
-def _title(item: MemoryItem, key: Html) -> list[str]:
+def _title(item: MemoryItem, key: Html) -> Html:
     if isinstance(item.content, bytes):
         length = item.char_count or len(item.content)
         size = f"{length:,} bytes"
@@ -55,7 +54,7 @@ def _title(item: MemoryItem, key: Html) -> list[str]:
     about = f"· {item.memory_type} · {size}"
     if not item.is_active:
         about = f"{about} · evicted"
-    return [key, f" {item.summary} ", soft(about)]
+    return joined(key, f" {item.summary} ", soft(about))
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
@@ -124,7 +123,8 @@ def _table(items: Sequence[MemoryItem]) -> Html:
 def hit(item: MemoryItem, key: Html, *, is_open: bool) -> Html:
     """Draw a hit: its title with the *key*, and below it the passage."""
     match = item.match
-    title = joined(*_title(item, key), soft(" · ".join(["", *found_by(match)])))
+    facts = "".join(f" · {fact}" for fact in found_by(match))
+    title = joined(_title(item, key), soft(facts))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:
@@ -161,10 +161,12 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     # A word of the query counts more than another form of it.
     weights |= {word.casefold(): 1.0 for word in match.why}
     words_by_line = list[set[str]]()
+    line_counts = Counter[str]()
     for line in lines:
         folded_line = line.casefold()
-        words_by_line.append({word for word in weights if word in folded_line})
-    line_counts = Counter(chain.from_iterable(words_by_line))
+        in_line = {word for word in weights if word in folded_line}
+        words_by_line.append(in_line)
+        line_counts.update(in_line)
 
     def worth_of(words_there: Iterable[str]) -> float:
         # fsum is exact, so the result does not depend on the order of a set, which varies between processes.
@@ -174,7 +176,7 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     for index, in_line in enumerate(words_by_line):
         start = max(0, index - AROUND)
         around = words_by_line[start : index + AROUND + 1]
-        words_around = set[str]().union(*around)
+        words_around = in_line.union(*around)
         # Of lines with equal surroundings, the one that holds more itself is worth more.
         worths.append((worth_of(words_around), worth_of(in_line)))
     most = max(worths)

@@ -58,19 +58,16 @@ def numbered(
     width = len(str(total))
     following = first
     for line in lines:
-        left_out = line.number - following
-        if left_out > 0:
-            parts.append(_gap(left_out, width))
         number = tag("span", f"{line.number:>{width}} ", cls="n")
-        parts.append(joined(number, draw(line.text), "\n"))
+        parts += [_gap(line.number - following, width), number, draw(line.text), Html("\n")]
         following = line.number + 1
-    left_out = total + 1 - following
-    if left_out > 0:
-        parts.append(_gap(left_out, width))
-    return tag("pre", *parts)
+    return tag("pre", *parts, _gap(total + 1 - following, width))
 
 
 def _gap(count: int, width: int) -> Html:
+    """Draw how many lines are left out; nothing if there are none."""
+    if count <= 0:
+        return Html("")
     return tag("span", f"{'⋯':>{width}} {counted(count, 'more line')}\n", cls="soft")
 
 

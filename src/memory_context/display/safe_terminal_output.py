@@ -61,11 +61,12 @@ def harmless(text: str) -> str:
 def quoted(text: str, most: int | None = None) -> Group:
     """Return the first *most* lines of a text, and how many more there are; all lines if *most* is None."""
     lines = text.rstrip("\n").split("\n")
-    first = "\n".join(lines[:most])
-    shown = plain(first, "dim")
-    if most is None or len(lines) <= most:
+    first = lines[:most]
+    shown = plain("\n".join(first), "dim")
+    left_out = len(lines) - len(first)
+    if not left_out:
         return Group(shown)
-    more = counted(len(lines) - most, "more line")
+    more = counted(left_out, "more line")
     return Group(shown, Text(f"… and {more}", style="dim italic"))
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, TypeAlias
 
 from memory_context.conversation.context_stats import ContextStats
@@ -105,7 +104,7 @@ class WrappedMemory:
         # Content that is not in MCP's form, but in a server's own, is passed on as it is.
         if not isinstance(given, list) or not all(isinstance(part, dict) for part in content):
             return result
-        places = dict(_texts_in(content))
+        places = _texts_in(content)
         structured = member(result, "structuredContent")
         if structured and not _repeats_texts(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
@@ -137,30 +136,23 @@ class WrappedMemory:
         return after[-1]
 
 
-def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Yield the texts of a result, adjacent ones joined: the index of the first part, the number of parts, the text."""
-    for kind, run in groupby(enumerate(content), lambda pair: _kind(*pair)):
-        parts = list(run)
-        start, first = parts[0]
-        if kind == "text":
-            joined = "\n".join(part["text"] for _, part in parts)
-            yield start, (len(parts), joined)
-        elif kind.startswith("resource"):
-            yield start, (1, first["resource"]["text"])
-
-
-def _kind(index: int, part: Wire) -> str:
-    """Return the kind of a part: adjacent parts of one kind are joined, so each resource gets a kind of its own."""
-    # A part for the user only is not sent to the model, and so costs no tokens.
-    if member(part, "annotations").get("audience") == ["user"]:
-        return "other"
-    match part:
-        case {"type": "text", "text": str()}:
-            return "text"
-        case {"type": "resource", "resource": {"text": str()}}:
-            return f"resource {index}"
-        case _:
-            return "other"
+def _texts_in(content: list[Wire]) -> Places:
+    """Return the texts of a result, with those that follow each other joined; a resource stands by itself."""
+    texts = dict[int, list[str]]()
+    start = 0
+    for index, part in enumerate(content):
+        match part:
+            case {"annotations": {"audience": ["user"]}}:
+                pass  # it is not sent to the model, and so costs no tokens
+            case {"type": "text", "text": str(text)}:
+                texts.setdefault(start, []).append(text)
+                continue
+            case {"type": "resource", "resource": {"text": str(text)}}:
+                texts[index] = [text]
+            case _:
+                pass
+        start = index + 1
+    return {first: (len(parts), "\n".join(parts)) for first, parts in texts.items()}
 
 
 def _repeats_texts(structured: Wire, content: list[Wire]) -> bool:

@@ -311,8 +311,9 @@ class Wrapper:
         """
         theirs = await self._renamed("tools")
         tools = [*theirs, *self._memory.listed()]
-        listed = [_without(tool, "outputSchema") for tool in tools]
-        return {"result": {"tools": listed}}
+        for tool in tools:
+            tool.pop("outputSchema", None)
+        return {"result": {"tools": tools}}
 
     async def _list_prompts(self, _: Wire) -> Wire:
         return {"result": {"prompts": await self._renamed("prompts")}}
@@ -382,10 +383,6 @@ class Wrapper:
 
 def _refused(error: RequestError) -> Wire:
     return {"error": {"code": error.code, "message": error.message}}
-
-
-def _without(params: Wire, name: str) -> Wire:
-    return {one: value for one, value in params.items() if one != name}
 
 
 def _merged_welcome(results: Sequence[Wire], names: Sequence[str], *, prefix: bool) -> Wire:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count as count_from
 from typing import NamedTuple
 from uuid import uuid4
@@ -218,14 +217,14 @@ def make_package(
     wanted = [memory for memory in ranked if memory.key not in originals]
     held_tiers = {memory.tier for memory in wanted}
     tiers = [tier for tier in allocation if tier in held_tiers]
-    fill = partial(
-        _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
-    )
-    candidates, room, shown, text = fill(wanted, tiers)
+    candidates, room, shown, text = _fill(wanted, tiers, task, budget, allocation, longest, count)
     if TASK in tiers and all(entry.tier != TASK for entry in shown):
         # The headings of all tiers left too little for the task's memories, or better ones took the
         # room. Then the task's memories go first.
-        candidates, room, shown, text = fill(_task_first(wanted), [TASK])
+        wanted = _task_first(wanted)
+        candidates, room, shown, text = _fill(
+            wanted, [TASK], task, budget, allocation, longest, count
+        )
     number = Counter(memory.tier for memory in ranked)
     return ContextPackage(
         id=uuid4().hex,
@@ -259,7 +258,6 @@ def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
 def _fill(
     wanted: Sequence[RankedMemory],
     tiers: Iterable[str],
-    *,
     task: str,
     budget: int,
     allocation: Allocation,
@@ -367,15 +365,6 @@ def _heading(tier: str) -> str:
     return prompts.ASSEMBLED_TIERS.get(tier) or prompts.ASSEMBLED_TIER.format(tier=tier)
 
 
-def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return the sort key within a tier: the oldest kept ones, then those not kept, then the newest kept ones."""
-    if memory.kept is None:
-        return 1, 0
-    if memory.kept % 2 == 1:
-        return 0, memory.kept
-    return 2, -memory.kept
-
-
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
     """Return, by the key of each memory that repeats another's text, the key of that other one."""
     first = dict[str, str]()
@@ -403,8 +392,14 @@ def _fitted(
     """
     remaining = dict(entries)
 
-    def place(memory: RankedMemory) -> tuple[int, tuple[int, int]]:
-        return tiers.index(memory.tier), _place_in_tier(memory)
+    def place(memory: RankedMemory) -> tuple[int, int, int]:
+        """Return the sort key: in each tier the oldest kept ones, then those not kept, then the newest kept ones."""
+        tier = tiers.index(memory.tier)
+        if memory.kept is None:
+            return tier, 1, 0
+        if memory.kept % 2 == 1:
+            return tier, 0, memory.kept
+        return tier, 2, -memory.kept
 
     in_order = sorted(ranked, key=place)
     chosen = [memory for memory in ranked if memory.key in entries]

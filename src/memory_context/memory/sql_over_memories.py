@@ -106,7 +106,8 @@ class _MemoriesAsTables:
         """
         beginning, _, _ = pattern.partition(ANY)
         filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
-        matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
+        parts = map(re.escape, pattern.split(ANY))
+        matches = re.compile(".*".join(parts)).fullmatch
         items = self._store.query(self._scope, filters, limit=None, order_by="-created_at")
         found = [
             item

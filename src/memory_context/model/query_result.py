@@ -47,8 +47,7 @@ class QueryResult(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as CSV under a line of column names. NULL is an empty cell."""
-        written = [list(map(_cell_text, row)) for row in self.rows]
-        return csv_text([self.columns, *written])
+        return csv_text([self.columns, *self.rows])
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas need not be installed
         """Return the rows as a pandas data frame.
@@ -63,12 +62,8 @@ class QueryResult(Displayed):
         return pandas.DataFrame(self.rows, columns=self.columns)
 
 
-def _cell_text(cell: Cell) -> str:
-    return "" if cell is None else str(cell)
-
-
-def csv_text(rows: Iterable[Iterable[str]]) -> str:
-    """Return rows as CSV (RFC 4180), but with line feeds between them and none after the last."""
+def csv_text(rows: Iterable[Iterable[Cell]]) -> str:
+    """Return rows as CSV (RFC 4180), but with line feeds between them and none after the last. None is an empty cell."""
     lines = list[str]()
     for row in rows:
         written = io.StringIO(newline="")

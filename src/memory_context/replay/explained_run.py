@@ -77,8 +77,9 @@ def lines_of_run(calls: Sequence[CallOfRun]) -> RenderableType:
     rows = list[tuple[str, str]]()
     for number, call in enumerate(calls, 1):
         line = f"{call.unbounded:,} → {call.figures.tokens:,} tokens"
-        if call.references:
-            line += f", {len(call.references)} folded"
+        folded = len(call.references)
+        if folded:
+            line += f", {folded} folded"
         values = call.out_of_sight
         shown = values[:NAMED]
         if len(values) > NAMED:

@@ -69,8 +69,9 @@ def _named(mark: Mark) -> Html:
 
 def _chart(summary: Summary, marks: Sequence[Mark]) -> Html:
     results = summary.results
-    enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
-    means = [result.mean[:enough] for result in results.policies]
+    # Fewer and fewer runs have a further call.
+    enough = [runs for runs in results.reached if runs * FEWEST >= results.runs]
+    means = [result.mean[: len(enough)] for result in results.policies]
     lines = list(zip(marks, means, strict=True))
     caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
     names = [tag("li", _named(mark), cls="name") for mark in marks]

@@ -30,12 +30,10 @@ def identifiers(text: str) -> list[str]:
 
 def needed_values(reply: str, outputs: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the identifiers of `reply` that are in earlier `outputs`, but in none of the `others`."""
-    needed = list[str]()
-    for value in identifiers(reply):
-        in_outputs = any(value in output for output in outputs)
-        if in_outputs and not any(value in other for other in others):
-            needed.append(value)
-    return needed
+    # No identifier has a line break in it, so none spans two texts.
+    seen = "\n".join(outputs)
+    given = "\n".join(others)
+    return [value for value in identifiers(reply) if value in seen and value not in given]
 
 
 def squash(text: str) -> str:
@@ -46,45 +44,38 @@ def squash(text: str) -> str:
 def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
     """Return the texts that show `word`: each of its occurrences in `outputs`, with its neighbours on one side.
 
-    Where an output has too few characters on both sides, the text is the whole output.
+    If an output has too few characters on both sides of every occurrence, the text is the whole output.
     """
     found = set[str]()
     for output in outputs:
-        for position in _positions(word, output):
-            ranges = _windows(position, len(word))
-            inside = [output[start:end] for start, end in ranges if end <= len(output)]
-            found.update(inside or [output])
+        windows = [window for window in _windows(word, output) if _is_whole(word, window)]
+        found.update(windows)
+        if word in output and not windows:
+            found.add(output)
     return frozenset(found)
 
 
 def shows(word: str, known: frozenset[str], text: str) -> bool:
     """Return whether one of the `known` passages of `word` is in `text`, in time linear in the text."""
-    if word not in text:
-        return False
-    for position in _positions(word, text):
-        for start, end in _windows(position, len(word)):
-            if text[start:end] in known:
-                return True
+    if any(window in known for window in _windows(word, text)):
+        return True
     # The other passages are whole outputs, too short for a window.
-    return any(passage in text for passage in known if not _is_window(word, passage))
+    return any(passage in text for passage in known if not _is_whole(word, passage))
 
 
-def _is_window(word: str, passage: str) -> bool:
-    """Return whether `passage` is `word` with its neighbours on one side, and not a whole output."""
-    if len(passage) != len(word) + NEIGHBOURS:
-        return False
-    return passage.startswith(word) or passage.endswith(word)
-
-
-def _positions(word: str, text: str) -> Iterator[int]:
+def _windows(word: str, text: str) -> Iterator[str]:
+    """Yield each occurrence of `word` with the neighbours before it, and with those after it as far as the text goes."""
     position = text.find(word)
     while position >= 0:
-        yield position
+        end = position + len(word)
+        if position >= NEIGHBOURS:
+            yield text[position - NEIGHBOURS : end]
+        yield text[position : end + NEIGHBOURS]
         position = text.find(word, position + 1)
 
 
-def _windows(position: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield the range of a word together with the neighbours before it, and with those after it."""
-    if position >= NEIGHBOURS:
-        yield position - NEIGHBOURS, position + length
-    yield position, position + length + NEIGHBOURS
+def _is_whole(word: str, window: str) -> bool:
+    """Return whether `window` is `word` with all its neighbours on one side."""
+    if len(window) != len(word) + NEIGHBOURS:
+        return False
+    return window.startswith(word) or window.endswith(word)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memory_context.conversation.message import Message
@@ -87,13 +88,11 @@ def parse_price(text: str) -> Price:
         full, cached = PRICES[text]
         return Price(text, full, cached / full)
     full_text, slash, cached_text = text.partition("/")
-    try:
+    with suppress(ValueError):
         full = float(full_text)
         cached = float(cached_text) if slash else full
-    except ValueError:
-        full = cached = -1.0
-    if full > 0 and 0 <= cached <= full < float("inf"):
-        return Price(f"${full:g} a million tokens, ${cached:g} cached", full, cached / full)
+        if full > 0 and 0 <= cached <= full < float("inf"):
+            return Price(f"${full:g} a million tokens, ${cached:g} cached", full, cached / full)
     raise InvalidArgumentError(
         f"the price {text!r:.40} is not known; give dollars per million input and cached input tokens, "
         f"such as 2.50/0.25, or one of {', '.join(PRICES)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import groupby
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import FunctionCall, Message
@@ -62,7 +62,7 @@ def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
 def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
     """Yield lists of messages without ids: consecutive results in one list, every other message in its own."""
     names = dict[str, str]()
-    apart = chain.from_iterable(map(results_apart, recorded))
+    apart = [one for message in recorded for one in results_apart(message)]
     for are_results, group in groupby(apart, key=lambda one: one.get("role") in _RESULTS):
         if are_results:
             yield _results(group, names)
@@ -78,14 +78,13 @@ def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
 
 def _message(recorded: Json) -> Message:
     role = recorded.get("role")
-    content = recorded.get("content")
     if role == "assistant":
         return _reply(recorded)
     if role not in ROLES:
         raise InvalidArgumentError(
             f"the role {role!r:.80} is not known; the known ones are {', '.join(ROLES)}"
         )
-    text = text_of_content(content)
+    text = text_of_content(recorded.get("content"))
     if role in _INSTRUCTIONS:
         return Message("", "system", "system", {0: text})
     source = recorded.get("source") or PERSON

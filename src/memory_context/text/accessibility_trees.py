@@ -1,7 +1,7 @@
-"""Take the words out of a page's accessibility tree, which tools for browsers return instead of HTML.
+"""Take the words out of a page's accessibility tree, which Playwright's tools return instead of HTML.
 
-Each line is an element: its role, its name in quotation marks, and a reference by which a model uses it. Playwright writes
-``- button "Export" [ref=e30]``; tools for Chrome write ``uid=1_29 button "Export"`` or ``[29] button "Export"``.
+Each line is an element: its role, its name in quotation marks, and the reference by which a model uses it, as in
+``- button "Export" [ref=e30]``. What is within an element is indented.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import NamedTuple
 
 from memory_context.text.html_pages import RULE_CELL, PageWords
+from memory_context.text.unwrap import unwrap
 
-# So far into a text the first element is looked for.
+# So far into a text the first reference is looked for.
 FARTHEST = 4000
-# A tree has this many elements with names at least; they are this share of its lines, and it is this share of the text.
-LEAST_NAMED = 3
+# A tree has this many references at least; elements are this share of its lines, and it is this share of the text.
+LEAST_REFERENCES = 5
 LEAST_SHARE = 0.9
 LEAST_OF_TEXT = 0.5
 # What an element holds is one line if it is no longer.
@@ -27,75 +27,56 @@ LONGEST_LINE = 240
 _LONGEST = {"paragraph": 10_000, "navigation": 1000} | dict.fromkeys(
     ["feed", "grid", "list", "listbox", "log", "rowgroup", "table", "tree", "treegrid"], 0
 )
-BETWEEN = " | "
 
-# Roles of WAI-ARIA 1.2 (https://www.w3.org/TR/wai-aria-1.2/#role_definitions) and of browsers. A person does something with
-# those that are used; of those that are read, the words say all.
-_USED = (
+# Roles of WAI-ARIA 1.2 (https://www.w3.org/TR/wai-aria-1.2/#role_definitions). A person does something with the first; the
+# labels of fields stand beside them, too; of what is only read, the words say all.
+_USED = re.compile(
     "button|checkbox|combobox|iframe|link|listbox|menuitem|menuitemcheckbox|menuitemradio|option|radio|scrollbar|searchbox"
     "|slider|spinbutton|switch|tab|textbox|treeitem"
 )
-_READ = (
+_FIELD = "checkbox|combobox|listbox|radio|searchbox|slider|spinbutton|switch|textbox"
+_READ = re.compile(
     "blockquote|caption|cell|code|columnheader|definition|deletion|emphasis|generic|gridcell|heading|insertion|listitem|mark"
-    "|none|paragraph|presentation|rowheader|strong|subscript|superscript|term|text|time|InlineTextBox|LabelText|StaticText"
+    "|none|paragraph|presentation|rowheader|strong|subscript|superscript|term|text|time"
 )
-_OTHERS = (
-    "alert|alertdialog|application|article|banner|complementary|contentinfo|dialog|directory|document|feed|figure|form|grid"
-    "|group|image|img|list|log|main|marquee|math|menu|menubar|meter|navigation|note|progressbar|radiogroup|region|row"
-    "|rowgroup|search|separator|status|table|tablist|tabpanel|timer|toolbar|tooltip|tree|treegrid|RootWebArea"
-)
-_ROLES = f"{_USED}|{_READ}|{_OTHERS}"
-# A line such as `- /url: /orders` is a property of the element around it.
-PROPERTY = "/"
-_IS_USED, _IS_READ = re.compile(_USED), re.compile(_READ)
-_IS_CELL = re.compile("cell|columnheader|gridcell|rowheader")
-_BEGINNING = re.compile(r"(?P<indent>[ \t]*+)(?:(?P<dash>- )|(?P<number>\[\d+\]|uid=\S++) )")
-_FIRST = re.compile(rf"^[ \t]*+(?:- '?(?:{_ROLES})[ :]|(?:\[\d+\]|uid=\S++) )", re.MULTILINE)
+_CELL = re.compile("cell|columnheader|gridcell|rowheader")
+# A heading in one of these is no heading of the page: it is the title of a card.
+_CARD = re.compile("article|link|listitem")
+_BEGINNING = re.compile(r"(?P<indent>[ \t]*+)- (?:<\w+> )?")
 # A key of YAML that holds a colon: 'heading "Sort: new" [level=2]': …
 _QUOTED_KEY = re.compile(r"'((?:[^']|'')*+)'(.*+)")
 _ELEMENT = re.compile(
-    rf"(?:(?P<role>{_ROLES})(?![\w-])\s*+)?+"
-    r'(?P<name>"(?:[^"\\]|\\.)*+"|/(?:[^/\\]|\\.)++/(?=[ :]|$))?+(?P<rest>.*+)'
+    r"(?P<role>[a-z]++)(?:\s(?P<name>\"(?:[^\"\\]|\\.)*+\"|/(?:[^/\\]|\\.)++/))?+"
+    r"(?P<attributes>(?:\s\[[^]]*+])*+)(?::(?:\s(?P<value>.*+))?)?+"
 )
-# What follows in YAML: attributes in brackets, and a value behind a colon.
-_VALUED = re.compile(r"((?:\s*+\[[^]]*+])*+):?\s*+(.*+)")
-_PROPERTY = re.compile(r"/\w+:\s*+(.*+)")
-_ADDRESS = re.compile(r"\[url: ([^]\s]+)]|\burl=\"([^\"]*)\"")
+_PROPERTY = re.compile(r"/(?P<name>\w+):\s(?P<value>.*+)")
 # The attributes by which an element is used, and those that say what it is set to.
 _TELLING = re.compile(
-    r"\[ref=\w+]|\bvalue=\"[^\"]*\""
-    r"|\[?\b(?:checked|disabled|expanded|invalid|pressed|required|selected)\b(?:=\w+)?]?"
+    r"\[(?:ref|checked|disabled|expanded|invalid|pressed|required|selected)\b[^]]*]"
 )
-_LEVEL = re.compile(r"\blevel=\"?([1-6])")
-# The roles of texts between other elements.
-_TEXT = ("", "text", "StaticText")
-_PICTURE = re.compile(r"(?:img|image) \"(.*)\"")
+_LEVEL = re.compile(r"\[level=([1-6])]")
+_PICTURE = re.compile(r"img \"(.*)\"")
+_ROW = "| "
+# A line such as `- /url: /orders` tells a property of the element around it.
+PROPERTY = "/"
 
 
 class _Line(NamedTuple):
-    """A line of words.
-
-    Attributes:
-        words: The words.
-        number: The number of the tree's line in which they begin.
-        mark: The mark of a heading, which is before them.
-        is_text: Whether they are a text of its own.
-    """
+    """A line of words, the mark of a heading before it, and the number of the tree's line in which it begins."""
 
     words: str
     number: int
     mark: str = ""
-    is_text: bool = False
 
 
 @dataclass(slots=True)
 class _Element:
-    """An element of the tree.
+    """An element of the tree, or a line that is none.
 
     Attributes:
         depth: Its indentation.
         number: The number of its line.
-        role: Its role, if it has one.
+        role: Its role, if it is one.
         words: What is read of the element itself.
         mark: The mark of a heading.
         lines: What is read of the elements within it.
@@ -116,66 +97,63 @@ def words_of_tree(text: str) -> PageWords | None:
 
     Each heading and each row of a table is a line, as in Markdown, and so is whatever else is short. Other lines stay.
     """
-    if not _FIRST.search(text, 0, FARTHEST):
+    if "[ref=" not in text[:FARTHEST]:
         return None
-    lines = [_Line(line, number) for number, line in enumerate(text.split("\n"), 1)]
-    elements = [element for line in lines if (element := _element_in(line))]
-    if not elements:
+    page = unwrap(text).text
+    lines = [_Line(line, number) for number, line in enumerate(page.split("\n"), 1)]
+    found = list(map(_element_in, lines))
+    numbers = [element.number for element in found if element.role]
+    if not numbers:
         return None
-    first, last = elements[0].number, elements[-1].number
-    tree = lines[first - 1 : last]
-    named = sum(1 for line in tree if '"' in line.words)
-    length = sum(len(line.words) for line in tree)
-    are_few = named < LEAST_NAMED or len(elements) < LEAST_SHARE * len(tree)
-    if are_few or length < LEAST_OF_TEXT * len(text):
+    tree = slice(numbers[0] - 1, numbers[-1])
+    length = sum(len(line.words) for line in lines[tree])
+    references = sum(1 for line in lines[tree] if "[ref=" in line.words)
+    are_few = references < LEAST_REFERENCES or len(numbers) < LEAST_SHARE * len(lines[tree])
+    if are_few or length < LEAST_OF_TEXT * len(page):
         return None
-    lines[first - 1 : last] = _lines_of(elements)
+    lines[tree] = _lines_of(found[tree])
     words = "\n".join(line.mark + line.words for line in lines)
-    return PageWords(words, [line.number for line in lines])
+    return PageWords(words, [line.number for line in lines] if page is text else [])
 
 
-def _element_in(line: _Line) -> _Element | None:
-    """Return the element or the property of one that a line holds; None if it holds neither."""
+def _element_in(line: _Line) -> _Element:
+    """Return the element that a line holds, or what is said in it of the element around it; else the line, without a role."""
     beginning = _BEGINNING.match(line.words)
     if not beginning:
-        return None
+        return _Element(0, line.number, words=line.words)
     rest = line.words[beginning.end() :].rstrip()
-    key = _QUOTED_KEY.fullmatch(rest) if beginning["dash"] else None
+    key = _QUOTED_KEY.fullmatch(rest)
     if key:
         rest = key[1].replace("''", "'") + key[2]
     depth = len(beginning["indent"])
-    value = _PROPERTY.fullmatch(rest)
-    if value:
-        return _Element(depth, line.number, PROPERTY, f"({value[1]})")
+    told = _PROPERTY.fullmatch(rest)
+    if told:
+        value = _unquoted(told["value"])
+        words = f"({value})" if told["name"] == "url" else f"({told['name']}: {value})"
+        return _Element(depth, line.number, PROPERTY, words)
     found = _ELEMENT.fullmatch(rest)
-    if not found or not (found["role"] or found["name"]):
-        return None
-    role = found["role"] or ""
-    level = _LEVEL.search(found["rest"]) if role == "heading" else None
-    mark = "#" * int(level[1]) + " " if level else ""
-    return _Element(depth, line.number, role, _own_words(found, beginning), mark)
+    if not found:
+        return _Element(depth, line.number, words=rest)
+    level = _LEVEL.search(found["attributes"])
+    mark = "#" * int(level[1]) + " " if level and found["role"] == "heading" else ""
+    return _Element(depth, line.number, found["role"], _own_words(found), mark)
 
 
-def _own_words(found: re.Match[str], beginning: re.Match[str]) -> str:
+def _own_words(found: re.Match[str]) -> str:
     """Return what is read of an element itself: all that is needed to use it, or else its words."""
-    role, name, rest = found["role"] or "", found["name"] or "", found["rest"]
-    attributes, value = rest, ""
-    if beginning["dash"] and (valued := _VALUED.fullmatch(rest)):
-        attributes, value = valued[1], _unquoted(valued[2])
-    if _IS_USED.fullmatch(role) or "cursor=pointer" in attributes:
-        address = _ADDRESS.search(attributes)
-        parts = [beginning["number"], role, name, *_TELLING.findall(attributes)]
-        if value:
-            parts[-1] += f": {value}"
-        if address:
-            parts.append(f"({address[1] or address[2]})")
-    elif not role or _IS_READ.fullmatch(role):
-        parts = [_unquoted(name), value]
-    elif name or value:
-        parts = [role, name, value]
-    else:
-        parts = []
-    return " ".join(filter(None, parts))
+    role, name, attributes = found["role"], found["name"] or "", found["attributes"]
+    value = _unquoted(found["value"] or "")
+    is_used = _USED.fullmatch(role) or "[cursor=pointer]" in attributes
+    if role == "row":
+        # Its name repeats its cells.
+        name = ""
+    if is_used:
+        telling = _TELLING.findall(attributes)
+        words = " ".join(filter(None, [role, name, *telling]))
+        return f"{words}: {value}" if value else words
+    if _READ.fullmatch(role):
+        return " ".join(filter(None, [_unquoted(name), value]))
+    return " ".join(filter(None, [role, name, value])) if name or value else ""
 
 
 def _unquoted(words: str) -> str:
@@ -212,8 +190,15 @@ def _close(open_elements: list[_Element]) -> None:
     """Add what is read of the innermost open element to the element around it."""
     element = open_elements.pop()
     around = open_elements[-1]
+    _add(around.lines, _lines_within(element))
     around.roles.add(element.role)
-    around.lines += _lines_within(element)
+
+
+def _add(lines: list[_Line], more: Sequence[_Line]) -> None:
+    """Add lines to others, with a blank one where a table's rows begin or end."""
+    if lines and more and lines[-1].words.startswith(_ROW) != more[0].words.startswith(_ROW):
+        lines.append(_Line("", more[0].number))
+    lines += more
 
 
 def _lines_within(element: _Element) -> list[_Line]:
@@ -221,47 +206,37 @@ def _lines_within(element: _Element) -> list[_Line]:
     if element.role == "row" and element.lines:
         return _row(element)
     number = element.number
-    lines = element.lines
+    lines = list[_Line]()
     if element.words:
-        lines = [_Line(element.words, number, is_text=element.role in _TEXT), *lines]
-    if _IS_CELL.fullmatch(element.role):
+        lines.append(_Line(element.words, number))
+    _add(lines, element.lines)
+    if element.mark:
+        heading = _Line(_joined(lines, " "), number, element.mark)
+        return [_Line("", number), heading, _Line("", number)]
+    if _CELL.fullmatch(element.role):
         # A blank cell is a cell, too.
         return [_Line(_joined(lines, " "), number)]
-    blank = _Line("", number)
-    if element.mark:
-        return [blank, _Line(_joined(lines, " "), number, element.mark), blank]
-    if len(lines) <= 1:
+    if len(lines) <= 1 or element.role == "rowgroup":
         return lines
+    if _is_one_line(element, lines):
+        return [_Line(_joined(lines, " " if "text" in element.roles else " | "), number)]
+    return [_Line("", number), *lines, _Line("", lines[-1].number)]
+
+
+def _is_one_line(element: _Element, lines: Sequence[_Line]) -> bool:
+    """Return whether what is read of an element is one line: it is short, has no rows, and no headings of a page."""
     length = sum(len(line.words) for line in lines)
-    most = _LONGEST.get(element.role, LONGEST_LINE)
-    if length <= most and not any(line.words.startswith("| ") for line in lines):
-        between = " " if element.roles.intersection(_TEXT) else BETWEEN
-        return [_Line(_joined(lines, between), number)]
-    lines = _with_texts(lines)
-    return lines if element.role == "rowgroup" else [blank, *lines, blank]
-
-
-def _with_texts(lines: Sequence[_Line]) -> list[_Line]:
-    """Return lines with each text at the end of the short line before it, and without the labels that are said again.
-
-    Chrome's trees leave out rows and cells, so that the cells of a row stand below the link that it begins with.
-    """
-    found = list[_Line]()
-    for line, below in zip_longest(lines, lines[1:], fillvalue=_Line("", 0)):
-        if line.is_text and found and not found[-1].mark:
-            if f'"{line.words.strip()}"' in below.words:
-                continue
-            words = f"{found[-1].words}{BETWEEN}{line.words}"
-            if found[-1].words and len(words) <= LONGEST_LINE:
-                found[-1] = found[-1]._replace(words=words)
-                continue
-        found.append(line)
-    return found
+    if length > _LONGEST.get(element.role, LONGEST_LINE):
+        return False
+    has_headings = any(line.mark for line in lines) and not _CARD.fullmatch(element.role)
+    return not has_headings and not any(line.words.startswith(_ROW) for line in lines)
 
 
 def _row(element: _Element) -> list[_Line]:
     """Return a row of a table as Markdown writes it; below the names of columns comes a rule."""
     cells = [line.words.replace("|", "\\|") for line in element.lines]
+    if element.words:
+        cells[0] = f"{element.words} {cells[0]}".rstrip()
     row = _Line(f"| {' | '.join(cells)} |", element.number)
     if element.roles != {"columnheader"}:
         return [row]
@@ -278,6 +253,8 @@ def _joined(lines: Iterable[_Line], between: str) -> str:
 
 
 def _is_said_again(part: str, whole: str) -> bool:
-    """Return whether a part of a line is a name in another part, or a picture whose text another part begins with."""
+    """Return whether a part of a line is the label of a field, or a picture whose text another part begins with."""
     picture = _PICTURE.fullmatch(part)
-    return f" {picture[1]}" in whole if picture else f'"{part}"' in whole
+    if picture:
+        return re.search(rf" {re.escape(picture[1])}(?!\w)", whole) is not None
+    return re.search(rf'(?:{_FIELD}) "{re.escape(part)}"', whole) is not None

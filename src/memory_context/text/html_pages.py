@@ -24,7 +24,7 @@ BEGINS_PAGE = re.compile(
     (?: \s*+ (?: <!--(?:[^-]++|-(?!->))*+-->\s*+ | <[?]xml[^>]{0,200}>\s*+ | <!doctype\s(?!html)[^>]{0,300}>\s*+ )*+
         <(?:!doctype\ html|html|head|body)\b
       | \s*+ (?P<part> <(?:h[1-6]>|table\b[^<>]{0,500}>(?=\s*<(?:tr|thead|tbody|caption|colgroup)\b)) )
-      | (?: \s*+ (?:[^\s<][^\n<]{0,1000}\n\s*+){0,2}
+      | (?P<lead> \s*+ (?:[^\s<][^\n<]{0,1000}\n\s*+){0,2}
             (?=[^\n<]{0,1000}(?:://|text/html)) [^\s<][^\n<]{0,2000}\n\s*+
           | HTTP/[\d.]+\ \d[^\n]*\n(?:[\w-]+:[^\n]*\n)*+\s*+
         )
@@ -96,10 +96,10 @@ def words_of_html(text: str) -> PageWords | None:
     beginning = BEGINS_PAGE.match(page)
     if beginning is None or (beginning["part"] and not page.rstrip().endswith(">")):
         return None
-    first = page.rfind("<", 0, beginning.end())
+    lead = beginning["lead"] or ""
     lines = _Lines()
-    lines.add_lead(page[:first])
-    for token in _TOKEN.finditer(page, first):
+    lines.add_lead(lead)
+    for token in _TOKEN.finditer(page, len(lead)):
         if token["name"]:
             lines.add_tag(token)
         else:

@@ -245,11 +245,12 @@ def _advice(error: AgentMemoryError, path: str) -> str:
 
 def _relative(path: str) -> str:
     """Return a path that a model wrote, relative to the agent's folder; unchanged if it is not below `ROOT`."""
-    for root in (ROOT, ROOT.removeprefix("/")):
-        if path.rstrip("/") == root:
-            return ""
-        if path.startswith(f"{root}/"):
-            return path.removeprefix(f"{root}/")
+    # Models leave out the slash at the beginning, and add one at the end.
+    rooted = f"/{path.removeprefix('/')}"
+    if rooted.rstrip("/") == ROOT:
+        return ""
+    if rooted.startswith(f"{ROOT}/"):
+        return rooted.removeprefix(f"{ROOT}/")
     return path
 
 

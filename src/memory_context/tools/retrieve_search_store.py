@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.recall.stored_turns_within_budget import is_conversation, spoken
+from memory_context.conversation.recall.stored_turns_within_budget import spoken
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.open_tiers import check_content
@@ -21,6 +21,7 @@ from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
 from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.tools.arguments_as_models_write_them import (
     Key,
     LenientArgs,

@@ -46,7 +46,7 @@ def overview(visit: Visit) -> Html:
         return _last(stored.get(name), sent_in.get(name))
 
     threads = sorted({*stored, *sent_in}, key=last_use, reverse=True)
-    start = visit.number("from")
+    start = visit.start
     shown = threads[start : start + ROWS]
     rows = [_thread_row(visit, name, stored.get(name), sent_in.get(name)) for name in shown]
     columns = ("conversation", "calls", "sent", "in full", "avoided", "memories", "last")
@@ -150,7 +150,7 @@ def timeline(visit: Visit) -> Html:
     points = [(call.tokens_sent, call.tokens_full) for call in reversed(records.model_calls)]
     if len(points) > 1:
         parts.append(_chart("Tokens per call", points, "number of the call"))
-    start = visit.number("from")
+    start = visit.start
     shown = records[start : start + ROWS]
     rows = [_record_row(visit, thread, record) for record in shown]
     columns = ("at", "sent", "in full", "avoided", "what happened")
@@ -243,7 +243,7 @@ def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str,
 
 
 def _texts(
-    visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] | None = None
+    visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] = {}
 ) -> list[Html]:
     """Draw the texts behind keys, folded, with the preview that the model saw beside each, if that is known."""
     if not keys:
@@ -257,7 +257,7 @@ def _texts(
         size = soft(f"· {item.token_count:,} tokens")
         head = joined(visit.key(key), f" {item.summary} ", size)
         drawn = content_of(item)
-        if previews and key in previews:
+        if key in previews:
             preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
             stored = tag("div", soft("what is stored"), drawn)
             drawn = tag("div", preview, stored, cls="prompt")

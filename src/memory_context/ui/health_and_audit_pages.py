@@ -38,7 +38,7 @@ def health(visit: Visit) -> Html:
 
 def audit(visit: Visit) -> Html:
     """Draw the audit trail, the newest entries first."""
-    start = visit.number("from")
+    start = visit.start
     # One more than is drawn shows that there is a page after this one.
     entries = visit.trail(limit=start + ROWS + 1)
     found = list(islice(entries, start, None))

@@ -62,9 +62,10 @@ class Visit:
         """Return a field of the request without white space around it; "" if it is missing."""
         return self.asked.get(name, "").strip()
 
-    def number(self, name: str) -> int:
-        """Return a field of the request as a number, 0 or more; 0 if it is not one."""
-        given = self.word(name)
+    @property
+    def start(self) -> int:
+        """Return how many rows of a list are before the requested ones; 0 if the request gives no such number."""
+        given = self.word("from")
         # No list is that long, and a database refuses an offset of more than 64 bits.
         is_number = given.isascii() and given.isdigit() and len(given) < 10
         return int(given) if is_number else 0
@@ -100,7 +101,7 @@ class Visit:
 
     def pages(self, shown: int, size: int, total: int, **asked: str) -> Html:
         """Draw which rows of a list are shown, with links to the pages before and after."""
-        start = self.number("from")
+        start = self.start
         end = start + shown
         rows = "none"
         if shown:

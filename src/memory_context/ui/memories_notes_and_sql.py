@@ -71,7 +71,7 @@ def found(visit: Visit) -> Html:
         drawn = found_here or [remark("nothing found")]
         return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
     total = visit.memory.memory_store.count(visit.memory.scope, filters)
-    start = visit.number("from")
+    start = visit.start
     entries = visit.catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
     rows = [
         [
@@ -149,7 +149,7 @@ def one_memory(visit: Visit) -> Html:
 def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
     """Draw a text as it is, `LINES` lines to a page."""
     lines = list(lines_of(content))
-    start = visit.number("from")
+    start = visit.start
     shown = lines[start : start + LINES]
     text = "\n".join(line[:LONGEST] for line in shown)
     pages = visit.pages(len(shown), LINES, len(lines), key=item.memory_key, whole="1")

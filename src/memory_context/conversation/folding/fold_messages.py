@@ -46,7 +46,7 @@ from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.origin import PERSON as PERSON_ORIGIN
-from memory_context.model.reference import MemoryRef, keys_named
+from memory_context.model.reference import MemoryRef, keys_named, referenced_keys
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime.telemetry import operation
 from memory_context.text.relevance.searched_candidates import Ranges
@@ -77,15 +77,21 @@ class MessageFolder:
     ledger: Ledger
     folds_answers: bool = False
 
-    def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
-        """Return *messages* with the new ones taken in. Nothing is folded in the first *seen*, which a model has seen."""
-        taken = list[Message]()
-        for _, group in groupby(enumerate(messages), _run_of):
+    def take_in_all(
+        self, messages: Sequence[Message], seen: int, hidden: AbstractSet[str] = frozenset()
+    ) -> list[Message]:
+        """Return *messages* with the new ones taken in, and with the previews that these need now.
+
+        Args:
+            messages: The messages of the prompt.
+            seen: How many of them a model has seen. Nothing is folded in these.
+            hidden: The ids of the messages that the host will leave out or change.
+        """
+        taken = [one if one.facts else self.with_folds(one, {}) for one in messages[:seen]]
+        for _, group in groupby(enumerate(messages[seen:]), _run_of):
             run = [message for _, message in group]
-            if len(taken) < seen:
-                run = [one if one.facts else self.with_folds(one, {}) for one in run]
             taken += self.take_in(run, taken)
-        return taken
+        return self.with_missing_previews(taken, seen, hidden)
 
     def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
         """Return *messages*, which arrived together after *before*, with references in place of their large texts.
@@ -93,15 +99,7 @@ class MessageFolder:
         A message that was taken in already stays as it is, and so does a text if the store fails. Store failures do not
         raise.
         """
-        if all(message.facts for message in messages):
-            return list(messages)
-        references = {}
-        if any(one.is_typed for one in messages):
-            references = references_of(before)
-        return [
-            message if message.facts else self._taken_in(message, before, references)
-            for message in messages
-        ]
+        return [one if one.facts else self._taken_in(one, before) for one in messages]
 
     def threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded as they arrive; None for never."""
@@ -315,6 +313,10 @@ class MessageFolder:
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts updated; count the folds."""
+        # Most messages contain no references, so that no facts follow from their texts.
+        is_plain = not (folds or message.facts)
+        if is_plain and not message.is_ours and not referenced_keys(*message.texts.values()):
+            return message
         user_id = self.manager.scope.user_id
         tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
         for folded in folds.values():
@@ -347,13 +349,11 @@ class MessageFolder:
         most_tokens = len(text) * WIDEST_CHARACTER
         return most_tokens > threshold
 
-    def _taken_in(
-        self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
-    ) -> Message:
+    def _taken_in(self, message: Message, before: Sequence[Message]) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
         facts = MessageFacts()
         if message.is_typed:
-            named = keys_named(message.text, references)
+            named = keys_named(message.text, references_of(before))
             facts = MessageFacts(named=tuple(sorted(named)))
         message = replace(message, texts=texts, facts=facts)
         folds = dict[int, Folded]()

@@ -75,20 +75,19 @@ def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) 
 
 
 def fold_what_was_read(
-    messages: Sequence[Message], due: Sequence[int], folder: MessageFolder
+    messages: list[Message], due: Sequence[int], folder: MessageFolder
 ) -> list[Message]:
     """Return *messages* with the large texts of those that are *due* folded.
 
     Raises:
         StoreError: The store failed; nothing was changed.
     """
-    before = list(messages)
     # All are stored before any is applied, so that a store that fails halfway leaves the prompt as it was.
-    folds = [_late_fold(before[index], before[:index], folder) for index in due]
-    changed = list(before)
+    folds = [_late_fold(messages[index], messages[:index], folder) for index in due]
+    changed = list(messages)
     for index, late in zip(due, folds, strict=True):
-        changed[index] = _applied(late, before[index], folder)
-    if changed != before:
+        changed[index] = _applied(late, messages[index], folder)
+    if changed != messages:
         folder.fail_open.stats.add(late_folds=1)
     return changed
 
@@ -118,8 +117,9 @@ def _read_texts(
                 texts.append(ReadText(index, saved, reads))
         if message.is_reply:
             reads += 1
-            called = [call.name for call in message.calls]
-            goes_on_reading &= any(map(_is_reader, called))
+            goes_on_reading = goes_on_reading and any(
+                _is_reader(call.name) for call in message.calls
+            )
     return texts[::-1]
 
 
@@ -190,7 +190,9 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     for place in _unfolded(message, folder):
         if message.source == RETRIEVE and message.is_result:
             late.pages[place] = _heading(message.texts[place])
-        elif folded := folder.fold_text(message, place, before, is_late=True):
+            continue
+        folded = folder.fold_text(message, place, before, is_late=True)
+        if folded:
             late.folds[place] = folded
     for call in message.calls:
         kept = dict[str, str]()

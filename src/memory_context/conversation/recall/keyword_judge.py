@@ -13,10 +13,9 @@ from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.stored_turns_within_budget import is_conversation
-from memory_context.conversation.recall.turns_meant import relevant_turns
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
-from memory_context.text.relevance.chosen_records import records_of_names, relevant
+from memory_context.text.relevance.chosen_records import records_of_names, relevant, relevant_turns
 from memory_context.text.relevance.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
@@ -104,15 +103,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     if hits is None:
         wanted = map(wanted_lexemes, [*asked, *named_before])
         hits = term_hits(texts.items(), list(wanted))
-    in_conversations = list[ChunkPlace]()
-    in_others = list[ChunkPlace]()
-    for chunk in hits.places:
-        if chunk.memory_key not in texts:
-            continue
-        if is_conversation(texts.text_of(chunk.memory_key)):
-            in_conversations.append(chunk)
-        else:
-            in_others.append(chunk)
+    chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
+    of_turns, in_others = list[ChunkPlace](), list[ChunkPlace]()
+    for chunk in chunks:
+        is_turn = is_conversation(texts.text_of(chunk.memory_key))
+        (of_turns if is_turn else in_others).append(chunk)
     found = found_as_meant(asked, hits, in_others, texts)
     records = list[Expansion]()
     is_clear = True
@@ -121,8 +116,9 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         records = records_of_names(message, with_names, len(found.terms))
     if not records:
         records, is_clear = relevant(message, found)
-    in_turns = FoundTerms(asked, hits, in_conversations, texts)
-    turns = relevant_turns(message, in_turns, only_said=bool(records))
+    # What was asked before is asked again in the same words, so turns are compared with turns only.
+    found_in_turns = found_as_meant(asked, hits, of_turns, texts)
+    turns = relevant_turns(message, found_in_turns, only_said=bool(records))
     return (*records, *turns), is_clear and not turns
 
 

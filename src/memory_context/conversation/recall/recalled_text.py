@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from memory_context import sentences_models_read as prompts
@@ -14,7 +15,6 @@ from memory_context.conversation.recall.judge_records import (
 from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
 from memory_context.conversation.recall.stored_turns_within_budget import (
     as_said,
-    is_conversation,
     least_cost,
     share_of,
     show_turns,
@@ -25,6 +25,7 @@ from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
@@ -91,6 +92,7 @@ class RecalledText:
             else:
                 others.append((item, expansion))
         count = self.manager.counter.count
+        wanted.sort(key=_said_at)
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
         tokens_left = self.budget - count("\n".join(frame))
         parts, ranges, tokens_left = self._parts(wanted, request, tokens_left)
@@ -161,7 +163,8 @@ class RecalledText:
         query = expansion.query or request.message
         lines = _lines_of(item, expansion, tokens_left, count)
         if expansion.records and is_conversation(item.text):
-            lines = show_turns(item.text, expansion.records, query, tokens_left, count)
+            in_order = sorted(expansion.records, key=attrgetter("start"))
+            lines = show_turns(item.text, in_order, query, tokens_left, count)
         elif expansion.records:
             lines = _records_of_page(item.text, query, request, tokens_left, count)
             if lines is None:
@@ -218,6 +221,13 @@ class RecalledText:
         if item.memory_key in request.shown_here:  # the same text arrived in this conversation, too
             return ""
         return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
+
+
+def _said_at(part: PartToShow) -> float:
+    """Return when turns that are to be shown were said; 0 for any other part, which precedes them."""
+    item, expansion = part
+    is_said = expansion.records and is_conversation(item.text)
+    return item.created_at.timestamp() if is_said else 0
 
 
 def _lines_of(

@@ -20,8 +20,8 @@ from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
 from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
 from memory_context.conversation.recall.recalled_text import PartToShow, Recall, RecalledText
-from memory_context.conversation.recall.stored_turns_within_budget import as_said, is_conversation
-from memory_context.conversation.recall.turns_meant import (
+from memory_context.conversation.recall.stored_turns_within_budget import as_said
+from memory_context.conversation.recall.turns_from_elsewhere import (
     holds_a_name,
     meets_from_elsewhere,
 )
@@ -32,6 +32,7 @@ from memory_context.model.item import CONVERSATION, MemoryItem, is_secret, now
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.relevance.chosen_records import best_lines

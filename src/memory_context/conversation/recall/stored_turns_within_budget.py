@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,15 @@ from memory_context.model.reference import leading_key
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record_around_place import ASKED, SAID, Record
+from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import (
+    ASKED,
+    TOOL_RESULT,
+    is_conversation,
+)
 from memory_context.text.index.analyzer import held_by, wanted_by
 from memory_context.text.ranges import Span, joined
 
-# How the line of a tool's result begins.
-TOOL_RESULT = '{"role": "tool"'
 # At most this much of each result and of each call's arguments is shown; the rest can be read from memory.
 RESULT_TOKENS = 200
 # Results and arguments of up to SHORT_TOKENS are shown if they fit, even if they hold no word of the query. Those of up to
@@ -46,10 +50,14 @@ def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost
     shown = list[str]()
     ranges = list[Span]()
     left = budget
+    newer = len(text) + 1
     for number in reversed(range(len(turns))):
         older, newest = turns[:number], turns[number : number + 1]
         share = share_of(left, least_cost(text, newest, cost), least_cost(text, older, cost))
-        turn = _within(text, turns[number], query, share, cost)
+        # A brief turn is also the end of the turn before it.
+        once = replace(turns[number], stop=min(turns[number].stop, newer - 1))
+        newer = once.start
+        turn = _within(text, once, query, share, cost)
         if turn.text:
             shown.insert(0, turn.text)
             ranges += turn.ranges
@@ -68,11 +76,6 @@ def share_of(budget: int, least: int, reserved: int) -> int:
     It is what the older ones leave, but no less than the newest need, up to two thirds of the budget.
     """
     return max(budget - reserved, min(least, budget * 2 // 3))
-
-
-def is_conversation(text: str) -> bool:
-    """Return whether *text* is a stored conversation: one message a line, as JSON."""
-    return SAID.match(text) is not None
 
 
 def as_said(text: str) -> str:

@@ -6,15 +6,15 @@ The files are read once, into the index. From then on, changes to the index are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import starmap
 from typing import Any, TypeGuard
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, StoreError
+from memory_context.model.batches import MOST, batches_of_records, slices_of
 from memory_context.model.item import AnyRecord, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
@@ -81,7 +81,8 @@ class IndexedFolder:
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
         """Return the files that do not hold a memory, sorted by path."""
-        return tuple(starmap(DamagedFile, sorted(self._problems.items())))
+        problems = sorted(self._problems.items())
+        return tuple(DamagedFile(path, reason) for path, reason in problems)
 
     def is_outdated(self) -> bool:
         """Return whether the folder changed since it was read."""
@@ -240,16 +241,17 @@ class IndexedFolder:
         append_lines(self._folder, DELETED, lines)
         self._deleted_signature = self._folder.signature(DELETED)
 
-    def _save_reads(self, places: Iterable[UserAndId]) -> None:
+    def _save_reads(self, places: Sequence[UserAndId]) -> None:
         user_and_id = sa.tuple_(access.c.user_id, access.c.memory_id)
-        changed = sa.select(access).where(user_and_id.in_(list(places)))
         noted: dict[UserAndId, Reads] = {}
         lines: list[Line] = []
-        for row in self.index.database.rows(changed):
-            place = (row.user_id, row.memory_id)
-            reads = (row.access_count, row.accessed_at)
-            lines.append(reads_line(*place, reads, self._reads.get(place)))
-            noted[place] = reads
+        for some in slices_of(places, MOST):
+            changed = sa.select(access).where(user_and_id.in_(some))
+            for row in self.index.database.rows(changed):
+                place = (row.user_id, row.memory_id)
+                reads = (row.access_count, row.accessed_at)
+                lines.append(reads_line(*place, reads, self._reads.get(place)))
+                noted[place] = reads
         append_lines(self._folder, READ, lines)
         # Only now: if the lines could not be written, the next ones must hold these reads.
         self._reads |= noted
@@ -259,8 +261,12 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        runs = list(restore_imported_records.runs(records))
-        return self.index.database.write(restore_imported_records.restore, user_id, runs)
+        total = Restored()
+        # In batches, because a database limits how many values a statement may have.
+        for batch in batches_of_records(records):
+            runs = list(restore_imported_records.runs(batch))
+            total += self.index.database.write(restore_imported_records.restore, user_id, runs)
+        return total
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:

@@ -57,8 +57,11 @@ def may_match(name: object, wanted: object, dialect: str) -> Condition:
     else:
         is_readable &= sa.func.strpos(content, r"\u0000") == 0
     steps = str(name).split(".")
-    # The last step of each path may contain dots.
-    paths = [[*steps[:depth], ".".join(steps[depth:])] for depth in range(len(steps))]
+    paths = list[list[str]]()
+    for depth in range(len(steps)):
+        # The last step of each path may contain dots.
+        last = ".".join(steps[depth:])
+        paths.append([*steps[:depth], last])
     within: list[Condition] = [sa.true()]
     for limit, operand in limits.items():
         compare = _LIMITS.get(limit)

@@ -19,7 +19,13 @@ from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem,
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
+from memory_context.stores.sql.row_encoding import (
+    DELETIONS,
+    RECORDS,
+    encode_row,
+    format_of,
+    records,
+)
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 
@@ -103,18 +109,21 @@ def _restore_run(
     connection: sa.Connection, user_id: str, run: Run
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run; return the outcome without the new memories, and these."""
-    stored = stored_ids(connection, user_id, run.memories)
-    records = (*run.memories.values(), *run.deletions)
-    keys = list(map(attrgetter("memory_key"), records))
+    ids = memories.c.id.in_(list(run.memories))
+    same_ids = records(connection, RECORDS.where(memories.c.user_id == user_id, ids))
+    stored = {item.id: item for item in same_ids}
+    keys = [item.memory_key for item in run.memories.values()]
+    keys += [deletion.memory_key for deletion in run.deletions]
     mine = DELETIONS.filter_by(user_id=user_id)
     noted = connection.execute(mine.where(deletions.c.memory_key.in_(keys)))
     deleted = {row.memory_key: Deletion(*row) for row in noted}
     total = Restored()
     new: list[MemoryItem] = []
     for item in run.memories.values():
+        old = stored.get(item.id)
         deletion = deleted.get(item.memory_key)
-        if item.id in stored:
-            total += _compare(connection, item)
+        if old:
+            total += _compare(old, item)
         elif deletion and deletion.deleted_at >= item.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
             total += conflict(item, reason)
@@ -122,9 +131,11 @@ def _restore_run(
             new.append(item)
     # Everybody locks records in the order of their keys; another order could deadlock.
     inserted = insert_records(connection, sorted(new, key=attrgetter("memory_key")))
-    written = [item for item in new if item.id in inserted]
+    written = list[MemoryItem]()
     for item in new:
-        if item.id not in inserted:
+        if item.id in inserted:
+            written.append(item)
+        else:
             total += conflict(item, _clash(connection, item))
     for deletion in run.deletions:
         total += _restore_deletion(connection, user_id, deletion, deleted)
@@ -161,10 +172,9 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     return connection.scalar(alike.where(memories.c.id != item.id))
 
 
-def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
-    """Compare *item* with the stored record of the same id."""
-    old = indexing.item_by_id(connection, item.user_id, item.id)
-    differing = differences(old, item) if old else ["id"]
+def _compare(old: MemoryItem, item: MemoryItem) -> Restored:
+    """Compare *item* with the stored record *old* of the same id."""
+    differing = differences(old, item)
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"

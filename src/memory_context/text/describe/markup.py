@@ -13,10 +13,8 @@ from memory_context.text.html_pages import BEGINS_PAGE
 
 LONGEST_TITLE = 40
 _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
-# Playwright tells the title above the tree, and Chrome in its first element; else the first heading is taken.
-_TITLE_OF_TREE = re.compile(
-    r"^- Page Title: (.+)|\bRootWebArea \"(.+?)\"|\bheading \"(.+?)\"", re.MULTILINE
-)
+# Playwright tells the title above the tree; else the first heading is taken.
+_TITLE_OF_TREE = re.compile(r"^- Page Title: (.+)|\bheading \"(.+?)\"", re.MULTILINE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 # The length of an element's name is limited, so that a long word after a bracket is not read again and again.
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")

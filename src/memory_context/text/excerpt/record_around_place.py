@@ -28,18 +28,11 @@ from memory_context.text.excerpt.records_by_line_forms import (
     repeated_block,
 )
 from memory_context.text.excerpt.segments import members_of
+from memory_context.text.excerpt.turns_of_conversations import is_conversation, turn_at
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 
-# A stored conversation has one message per line, as JSON. The lines of compacted messages and of stored chats begin like
-# this. Those of messages that another program wrote, such as OpenAI's, have "content" as their second key.
-SAID = re.compile(r'\{"role": "[^"\\]*", "(?:source|text)": "')
-# How the line of a person's message begins, in compacted messages and in a stored chat.
-ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
-# How a message that this library itself added begins.
-NOTED = '{"role": "user", "source": "memory_context"'
-LONGEST_TURN = 2400
 LEAST_CELLS = 3
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
@@ -104,14 +97,12 @@ def spans_of(records: Iterable[Record]) -> list[Span]:
 def record_at(text: str, start: int, stop: int) -> Record:
     """Return the record around ``text[start:stop]``.
 
-    It is whole unless it is longer than 1,200 characters (a turn of a conversation: 2,400).
+    It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if SAID.match(text, begin):
-        turn = turn_at(text, begin, end)
-        if turn.stop - turn.start <= LONGEST_TURN:
-            return turn
+    if is_conversation(text):
+        return Record(*turn_at(text, begin, end))
     part: Span | None = None
     if end - begin > LONG_LINE:
         around = LONG_LINE // 2
@@ -222,21 +213,6 @@ def _adjacent_lines(text: str, start: int, stop: int) -> list[Span]:
 def _count_cells(text: str, start: int, stop: int) -> int:
     first_cell = start + depth_of(text, start)
     return 1 + len(_BETWEEN_CELLS.findall(text, first_cell, stop))
-
-
-def turn_at(text: str, start: int, stop: int) -> Record:
-    """Return the turn that a line of a stored conversation belongs to: a person's message and all answers to it.
-
-    It may be of any length.
-    """
-    while start and not text.startswith(ASKED, start):
-        start = line_start(text, start - 1)
-    while stop < len(text):
-        below = stop + 1
-        if text.startswith(ASKED, below):
-            break
-        stop = line_end(text, below)
-    return Record(start, stop)
 
 
 def _object_at(text: str, start: int) -> Record | None:

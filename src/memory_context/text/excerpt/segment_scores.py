@@ -1,7 +1,7 @@
 """Score the segments of a text, each by itself: by the names in it, the words of the question, and its position.
 
-A *name* is an identifier, path, id, time or number (`words_and_names.NAME`). The *relevance* of a segment is the share
-of the question that it holds, 0 to 1.
+A *name* is an identifier, path, id, time or number (`words_and_names.NAME`), or in JSON a short value of several words,
+such as a title. The *relevance* of a segment is the share of the question that it holds, 0 to 1.
 """
 
 from __future__ import annotations
@@ -49,10 +49,14 @@ LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
-VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
+# A value of several words in JSON or a repr, such as a title.
+_LABEL = re.compile(
+    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s[^"'\\\n]{1,60})(?P=quote)(?=\s*(?:[,}]|$))"""
+)
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
+_COUNTED = re.compile(r"\b\d[\w.:+-]*")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -194,15 +198,16 @@ def _hits(
 def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int], list[int]]:
     """Return the first of those *faults* that are reported in the same words, and of them the cause of most of them.
 
-    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail.
+    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail. Then other numbers count as the
+    same words.
     """
+    words = {index: found.shown(index).strip() for index in faults}
+    forms = {index: _COUNTED.sub("0", words[index]) for index in words}
+    counts = Counter(forms.values())
     first = dict[str, int]()
-    counts = Counter[str]()
-    for index in faults:
-        fault = found.shown(index).strip()
-        first.setdefault(fault, index)
-        counts[fault] += 1
-    causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
+    for index, form in forms.items():
+        first.setdefault(form if counts[form] >= LEAST_CAUSED else words[index], index)
+    causes = [first[form] for form, count in counts.most_common(1) if count >= LEAST_CAUSED]
     return list(first.values()), causes
 
 
@@ -281,6 +286,10 @@ def _collect_names(
                 share = FIELD
             shares.setdefault(name, share)
             here[name] = None
+        for match in _LABEL.finditer(found.text, start, end):
+            label = match["label"]
+            shares.setdefault(label, 1.0)
+            here[label] = None
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
@@ -298,9 +307,9 @@ def _is_field(text: str, start: int, end: int) -> bool:
         farthest = max(0, start - INDENTATION)
         _, _, before_key = text[farthest:start].rpartition("\n")
         return not before_key.strip(" -\t")
-    before = text[start - 2 : start]
     is_last = after in VALUE_ENDS or after[:1] in VALUE_ENDS
-    return is_last and before in VALUE_BEGINS
+    # Values may be aligned below each other.
+    return is_last and text[max(0, start - INDENTATION) : start].rstrip(" ").endswith((":", "="))
 
 
 def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:

@@ -23,6 +23,12 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 # The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
+# What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
+# asked for. In other outputs the values are, and its words are elsewhere.
+ASKED_OF_PROSE = 10.0
+# In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
+# more than 400.
+MOST_APART = 250
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
@@ -66,6 +72,9 @@ class SegmentPacker:
         self._containers = found.containers
         self._scores = scores
         self._ranking = ranking
+        self._asked = ranking.asked
+        if ranking.counts_names and found.text.count(" the ") * MOST_APART > len(found.text):
+            self._asked = ASKED_OF_PROSE
         self._cost = cost
         least = ranking.share * max(scores.relevance, default=0.0)
         self._relevance = [share if share >= least else 0.0 for share in scores.relevance]
@@ -125,15 +134,13 @@ class SegmentPacker:
 
     def _worth(self, index: int) -> float:
         ranking = self._ranking
-        scores = self._scores
         relevance = self._relevance[index]
-        new = sum(map(self._novelty, scores.names[index]))
-        worth = (new + ranking.plain) * scores.near[index]
+        new = sum(map(self._novelty, self._scores.names[index]))
+        worth = (new + ranking.plain) * self._scores.near[index]
         worth *= 1 + RELEVANCE * relevance
-        if relevance:
-            repetitions = self._answers[scores.hits[index]]
-            # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
-            worth += ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
+        repetitions = self._answers[self._scores.hits[index]]
+        # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
+        worth += self._asked * relevance**3 / math.sqrt(1 + repetitions)
         return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -157,17 +164,16 @@ class SegmentPacker:
         if segment.container not in self._opened:
             path = self._containers[segment.container].path
             price += self._gap + len(path) / PATH_CHARACTERS
-        parent = segment.parent
-        if parent is not None and parent not in self._taken:
-            price += self._costs[parent]
+        for parent in self._found.above(index):
+            if parent not in self._taken:
+                price += self._costs[parent]
         return price
 
     def _take(self, index: int) -> list[int]:
         """Take a segment and its parent; return its neighbours, whose worth or price this changes."""
         scores = self._scores
-        segment = self._segments[index]
-        for taken in (segment.parent, index):
-            if taken is None or taken in self._taken:
+        for taken in (*self._found.above(index), index):
+            if taken in self._taken:
                 continue
             self._taken[taken] = None
             self._opened.add(self._segments[taken].container)
@@ -175,9 +181,8 @@ class SegmentPacker:
             self._shown |= new
             self._shown_of_form.update(self._forms[name] for name in new)
         relevance = self._relevance[index]
-        if relevance:
-            self._answers[scores.hits[index]] += 1
-        gain = NEIGHBOUR * self._ranking.asked * relevance**3
+        self._answers[scores.hits[index]] += 1
+        gain = NEIGHBOUR * self._asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
             earlier = self._bonus.get(neighbour, 0.0)
@@ -215,10 +220,7 @@ def with_more(
             remaining -= GAP_TOKENS
         if remaining < 0:
             break
-        parent = found.segments[index].parent
-        if parent is not None:
-            shown[parent] = None
-        shown[index] = None
+        shown.update(dict.fromkeys([*found.above(index), index]))
     return list(shown)
 
 

@@ -71,6 +71,9 @@ _SELECT = re.compile(
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
+_MEMBER_NAMED = """
+SELECT fullkey FROM json_tree(iif(json_valid(?1), ?1, '[]')) WHERE key = ?2 LIMIT 1
+"""
 # A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
 _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
@@ -437,11 +440,10 @@ class LockedDatabase:
 
     def _error_message(self, problem: str, sql: str) -> str:
         """Return an error message with the problem, and the columns of the tables that were named."""
-        column = _NO_COLUMN.fullmatch(problem)
-        if column and quoted_name(column[1]) in sql:
-            problem += f" (a text is written in single quotes: '{column[1]}')"
+        if column := _NO_COLUMN.fullmatch(problem):
+            problem += self._meaning_of(column[1], sql)
         if problem.endswith("syntax error"):
-            problem += '; a name such as "order id" or "group" needs double quotes'
+            problem += """; "order id" and "group" need double quotes; in JSON, write "column" ->> '$.list[0].name'"""
         if "not authorized" in problem or "prohibited" in problem:
             problem = "a query can use only the rows of memories and SQL's plain functions"
         parts = [problem]
@@ -449,15 +451,24 @@ class LockedDatabase:
             parts.append(f"{name} has the columns {columns_with_examples(table)}")
         return "; ".join(parts)
 
+    def _meaning_of(self, name: str, sql: str) -> str:
+        """Return what a name that is no column may mean: a text, or a member of the JSON in a table's first row."""
+        if quoted_name(name) in sql:
+            return f" (a text is written in single quotes: '{name}')"
+        member = name.rpartition(".")[2]
+        for table in self.tables.values():
+            for column, cell in zip(table.columns, next(table.rows(), ()), strict=False):
+                for (path,) in self._database.execute(_MEMBER_NAMED, (cell_text(cell), member)):
+                    return f" (in JSON it is {quoted_name(column)} ->> '{path}')"
+        return ""
+
 
 def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     no_row: Row = [None] * len(table.columns)
     row = next(table.rows(), no_row)
-    examples = list[str]()
-    for name, cell in zip(table.columns, row, strict=True):
-        example = cell_text(cell)[:LONGEST_EXAMPLE]
-        examples.append(f"{name} ({example})")
+    cells = [cell_text(cell)[:LONGEST_EXAMPLE] for cell in row]
+    examples = map("{} ({})".format, table.columns, cells)
     return listed(examples, LONGEST_COLUMN)
 
 

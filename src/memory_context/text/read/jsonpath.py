@@ -191,7 +191,8 @@ class _TimedEnvironment(JSONPathEnvironment):
             return self.compile(path)
         except (JSONPathError, RecursionError, ValueError) as error:
             raise InvalidSelectionError(
-                f"path={_path_in_message(path)} is not a JSONPath: {error}; paths begin with $: $.items[0].name or $['a-b']"
+                f"path={_path_in_message(path)} is not a JSONPath: {error}; paths begin with $: "
+                "$.items[0].name, $['a-b'] or $.items[?search(@.name, 'ann')]"
             ) from error
 
     def found(self, query: JSONPathQuery, root: Any) -> Iterable[JSONPathNode]:  # noqa: ANN401 - whatever JSON holds

@@ -143,7 +143,7 @@ def _footer(
 ) -> str:
     """Return the line that says how to read on: with the next call, or only its offset if that call is too long."""
     if selection.selector == "query":
-        footer = prompts.OTHER_LINES.format(key=item.memory_key)
+        footer = prompts.OTHER_PARTS.format(key=item.memory_key)
     elif next_offset is None:
         return prompts.NO_MORE
     else:

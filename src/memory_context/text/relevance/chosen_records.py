@@ -10,7 +10,8 @@ Five ways are tried in turn (`RankedPlaces` ranks the places for the second to f
   (`windows_if_no_record_is_named`).
 
 A question with a pronoun may mean something that the answer before it named; that is looked for separately
-(`records_of_names`).
+(`records_of_names`). Turns of stored conversations are chosen in the second to fourth way, and are compared with turns only
+(`relevant_turns`).
 
 Terms that the chosen records hold are *covered*: no further record is looked for on their account. A term is *met* if it
 is anywhere in the texts. `FoundTerms` explains the other words.
@@ -23,6 +24,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.relevance.places_in_records import is_listed
 from memory_context.text.relevance.question_terms import (
     is_pointed_at,
@@ -73,9 +76,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
         choose, choose_then = choose_then, choose
     others_may_say_more = choose(chosen, ranked)
     others_may_say_more |= choose_then(chosen, ranked)
-    for clause in ranked.clauses():
-        if not clause.is_met_by(chosen.covered):
-            chosen.take_all(clause.places_with_most())
+    _choose_for_clauses(chosen, ranked)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
@@ -94,6 +95,23 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     return chosen.expansions(message), is_clear
 
 
+def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) -> list[Expansion]:
+    """Return the turns of stored conversations that a message is about, three at most.
+
+    Args:
+        message: The message.
+        found: The places of its terms in conversations.
+        only_said: Whether turns that hold them only in results of tools are left out.
+    """
+    chosen = _Chosen(found)
+    terms = frozenset(range(len(found.terms)))
+    ranked = RankedPlaces(message, found, terms, of_turns=True, only_said=only_said)
+    # No single name identifies a turn: a text that a person pastes is full of names.
+    _choose_most(chosen, ranked)
+    _choose_for_clauses(chosen, ranked)
+    return chosen.expansions(message)
+
+
 def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansion]:
     """Return the records of what the answer before a message named, if the message asks about that: "her number?".
 
@@ -105,6 +123,13 @@ def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansio
     chosen = _Chosen(found)
     chosen.take_all(RankedPlaces(message, found, frozenset(range(own))).places_of_names())
     return chosen.expansions(message)
+
+
+def _choose_for_clauses(chosen: _Chosen, ranked: RankedPlaces) -> None:
+    """Choose the records for each clause that asks by itself and is not met yet: "Who is it, and when does she come?"."""
+    for clause in ranked.clauses():
+        if not clause.is_met_by(chosen.covered):
+            chosen.take_all(clause.places_with_most())
 
 
 def _choose_most(chosen: _Chosen, ranked: RankedPlaces) -> bool:
@@ -196,17 +221,30 @@ class _Chosen:
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
+            if is_conversation(place.text) and self._meant.count >= FEW:
+                return
             record = place.record
             length = record.stop - record.start
-            if not self._is_seen(place.key, record.start, record.stop):
-                if rank > 0 and self.characters + length > SEVERAL_CHARACTERS:
+            is_in_prompt = self._is_in_prompt(place)
+            if not is_in_prompt:
+                is_much = self.characters + length > SEVERAL_CHARACTERS
+                # A turn may correct the others, and is cut where it is shown.
+                if rank > 0 and is_much and not is_conversation(place.text):
                     self._left_out += 1
                     continue
                 self.characters += length
             held = self._found.held_in(place.key, record.start, record.stop)
             held |= self._found.described[place.key]
             self.covered |= held
-            self.show(place.key, record, [place.term, *sorted(held)])
+            if not is_in_prompt:
+                self._meant.add(place.key, record, [place.term, *sorted(held)])
+
+    def _is_in_prompt(self, place: Occurrence) -> bool:
+        """Return whether the record of a place is in the prompt; of a turn also its line, which may be a tool's result."""
+        spans = [(place.record.start, place.record.stop)]
+        if is_conversation(place.text):
+            spans.append((line_start(place.text, place.start), line_end(place.text, place.stop)))
+        return all(self._is_seen(place.key, *span) for span in spans)
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Add a passage with the terms that it holds, unless it is in the prompt or within one that was added."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.analyzer import held_by
 from memory_context.text.relevance.term_occurrences import (
     FoundTerms,
@@ -34,6 +35,8 @@ def is_listed(place: Occurrence) -> bool:
 
 def is_structured(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
+    if is_conversation(place.text):
+        return False
     return _is_line_of_list(place) or bool(place.record.heads) or is_value(place)
 
 

@@ -261,15 +261,19 @@ def clauses(message: str) -> list[str]:
     return parts if 1 < len(parts) <= MOST_CLAUSES else []
 
 
-def is_pointed_at(message: str, term: AskedTerm) -> bool:
+def is_pointed_at(message: str, term: AskedTerm, *, in_orders: bool = False) -> bool:
     """Return whether *term* alone means something in a message: it is a name, or a question takes it as known.
 
-    "The server" and "our old server" are taken as known, and so is the server in "which server".
+    "The server" and "our old server" are taken as known, and so is the server in "which server"; *in_orders*, too, if a
+    message need not ask.
     """
     if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
-    if not _BEGINS_TO_ASK.match(message):
+    if in_orders:
+        # "Use bullet points in your answers" is about what is yet to be said.
+        known = known.replace("|your|", "|")
+    elif not _BEGINS_TO_ASK.match(message):
         known += r".*\?"
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property, partial
 from itertools import chain, islice
 
+from memory_context.text.excerpt.turns_of_conversations import said_lines
 from memory_context.text.index.bm25 import idf
 from memory_context.text.relevance.places_in_records import (
     is_listed,
@@ -46,14 +48,22 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
+# The same for turns, which must hold two words in any case.
+LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN, LEAST_OF_STATEMENT_IN_TURN = 0.33, 0.55, 0.5
+# The same for a turn that holds only one word.
+LEAST_OF_WORD_IN_TURN = 0.3
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
 # whether the best one is meant.
 NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
+# The same for a turn that was said later, and may correct the best one.
+CORRECTS = 0.4
 # The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
+# The factor of a name, number or kind of thing that no turn holds: a turn may be meant nevertheless.
+NAMED_NOWHERE_IN_TURNS = 2.5
 DESCRIBES = 0.5
 
 
@@ -65,11 +75,15 @@ class RankedPlaces:
         message: The message.
         found: The places of its terms.
         asked: Which of the terms the message asks with: not the names from the answer before it.
+        of_turns: Whether the texts are stored conversations.
+        only_said: Whether results of tools in turns do not make a turn an answer, as records say the same.
     """
 
     message: str
     found: FoundTerms
     asked: AbstractSet[int]
+    of_turns: bool = False
+    only_said: bool = False
 
     def clauses(self) -> Iterator[RankedPlaces]:
         """Yield each clause that asks by itself, if the message has several: "Who is it, and when does she come?"."""
@@ -77,7 +91,7 @@ class RankedPlaces:
             words = {term.words for term in asked_terms(part)}
             terms = enumerate(self.found.terms)
             asked = {number for number, term in terms if term.words in words}
-            yield RankedPlaces(part, self.found, asked & self.asked)
+            yield replace(self, message=part, asked=asked & self.asked)
 
     @cached_property
     def is_question(self) -> bool:
@@ -105,13 +119,23 @@ class RankedPlaces:
         return verb - self.found.met
 
     @cached_property
+    def is_short(self) -> bool:
+        """Return whether the message has too few words to be about something: it is no question, and for turns no name."""
+        terms = [self.found.terms[number] for number in self.words]
+        if self.of_turns and any(term.is_name or term.is_capitalised for term in terms):
+            return False
+        return not self.is_question and len(terms) < LEAST_ASKED - len(self.unmet_order)
+
+    @cached_property
     def least_share(self) -> float:
         """Return the share of what the message tells that a record must hold.
 
         A message that does not ask for a fact, such as "Do newts hibernate?", may be about anything, so it needs more.
         """
         if not self.is_question:
-            return LEAST_OF_STATEMENT
+            return LEAST_OF_STATEMENT_IN_TURN if self.of_turns else LEAST_OF_STATEMENT
+        if self.of_turns:
+            return LEAST_OF_FACT_IN_TURN if self.asks_for_fact else LEAST_OF_QUESTION_IN_TURN
         return LEAST_OF_FACT if self.asks_for_fact else LEAST_OF_QUESTION
 
     @cached_property
@@ -131,13 +155,13 @@ class RankedPlaces:
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
         moonpetal". But a name, a number or a kind of thing that no text holds ("What is a prime number?") shows that the
-        message is about something else.
+        message is about something else; a turn must only hold more.
 
         More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
         not_met = [self.found.terms[number] for number in self.asked - self.found.met]
-        is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
-        if is_short or not self.words or not all(map(self.may_be_own, not_met)):
+        may_be_met = self.of_turns or all(map(self.may_be_own, not_met))
+        if self.is_short or not self.words or not may_be_met:
             return []
         best_first = self._best_first(filter(self._is_sought, self.told))
         most = self._share_held(best_first[0]) if best_first else 0.0
@@ -199,6 +223,7 @@ class RankedPlaces:
         """Return a place of some *terms* in each record that is compared, the best first.
 
         The places with most of the message beside them are compared; the best are those that hold most of what it tells.
+        If none of them answers, return nothing.
         """
         found = self.found
         by_term = (found.newest(found.of(number)) for number in terms)
@@ -212,14 +237,33 @@ class RankedPlaces:
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
 
-        def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
+        def worth(place: Occurrence) -> tuple[bool, float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
             # "Why does test_7 fail?" is answered where test_7 is, not by the line that repeats most of the question.
             first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
-            return first, second, near, found.texts.recency_of(place.key), -place.start
+            recency = found.texts.recency_of(place.key)
+            return self._answers(place), first, second, near, recency, -place.start
 
-        return sorted(compared.values(), key=worth, reverse=True)
+        best_first = sorted(compared.values(), key=worth, reverse=True)
+        return best_first if any(map(self._answers, best_first)) else []
+
+    def _answers(self, place: Occurrence) -> bool:
+        """Return whether the record of a place may be what is meant, and not only say more about that.
+
+        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"), if that is
+        not little of the message: people use the same words about many things. What is no question must take one as known
+        in any case.
+        """
+        if not self.of_turns:
+            return True
+        terms = [self.found.terms[number] for number in self._held(place)]
+        telling = [term for term in terms if not term.is_small]
+        is_known = partial(is_pointed_at, self.message, in_orders=not self.is_question)
+        takes_as_known = any(map(is_known, terms))
+        if len(telling) > 1:
+            return self.is_question or takes_as_known
+        return takes_as_known and self._share_held(place) >= LEAST_OF_WORD_IN_TURN
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
@@ -227,10 +271,12 @@ class RankedPlaces:
         """Return the best place, and those that are meant as well: three at most that hold enough of what it holds.
 
         Rows and items that hold as much as the best one are all meant. Unless it *is_certain* that the best one is meant,
-        others need to hold less.
+        others need to hold less; so do turns that were said later, which may correct it. Of turns that hold as much as
+        the best one, the newest is the third at least.
         """
-        of_list = is_listed(best_first[0])
-        most = self._share_held(best_first[0])
+        best = best_first[0]
+        of_list = is_listed(best)
+        most = self._share_held(best)
         least = most * ABOUT_AS_MUCH
         if is_certain:
             least = most if of_list else most * NEARLY_AS_MUCH
@@ -238,11 +284,23 @@ class RankedPlaces:
         for place in best_first:
             share = self._share_held(place)
             is_one_more = len(meant) >= FEW and not (of_list and share >= most)
-            if share < least or is_one_more:
-                break
+            is_as_good = share >= least and self._answers(place)
+            is_later = self.of_turns and self._said_at(place) > self._said_at(best)
+            may_correct = is_later and share >= most * CORRECTS
+            if is_one_more or not (is_as_good or may_correct):
+                continue
             if not any(map(place.overlaps, meant)):
                 meant.append(place)
+        if self.of_turns:
+            as_good = [place for place in best_first if self._share_held(place) >= most]
+            newest = max(filter(self._answers, as_good), key=self._said_at, default=best)
+            if not any(map(newest.overlaps, meant)):
+                meant[FEW - 1 :] = [newest]
         return meant
+
+    def _said_at(self, place: Occurrence) -> tuple[datetime, int]:
+        """Return a value that is higher for what was said later in conversations."""
+        return self.found.texts.stored_at(place.key), place.start
 
     def may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that no text holds may be the asker's own word for something."""
@@ -254,10 +312,17 @@ class RankedPlaces:
 
         A word that only describes the record's text counts half.
         """
-        held = self.found.held_by_record(place)
+        held = self._held(place)
         describing = self.found.described[place.key] - held
         # Rounded, so that it is the same for the same words, in whatever order they are summed.
         return round(self._share_told(held) + DESCRIBES * self._share_told(describing), 6)
+
+    def _held(self, place: Occurrence) -> AbstractSet[int]:
+        """Return the terms that the record of a place holds, itself or in its heads."""
+        if not self.only_said:
+            return self.found.held_by_record(place)
+        lines = said_lines(place.text, place.record.start, place.record.stop)
+        return set(chain.from_iterable(self.found.held_in(place.key, *line) for line in lines))
 
     def _share_told(self, terms: AbstractSet[int]) -> float:
         """Return the share of what the message tells that *terms* tell."""
@@ -284,8 +349,11 @@ class RankedPlaces:
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
         most = max(told.values(), default=0.0)
         for number in sorted(self.words - met):
-            if not terms[number].is_vague:
-                told[number] = min(MET_NOWHERE * self._rarity(number), most)
+            term, rarity = terms[number], self._rarity(number)
+            if self.of_turns and not self.may_be_own(term):
+                told[number] = NAMED_NOWHERE_IN_TURNS * rarity
+            elif not term.is_vague:
+                told[number] = min(MET_NOWHERE * rarity, most)
         return told
 
     def _rarity(self, number: int) -> float:

@@ -46,6 +46,11 @@ class MeantRecords:
         self._records = defaultdict[str, list[Record]](list)
         self._held = defaultdict[str, dict[str, None]](dict)
 
+    @property
+    def count(self) -> int:
+        """Return the number of records."""
+        return sum(map(len, self._records.values()))
+
     def add(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Add a record of the memory under *key* with the terms that it holds, unless it is within one that was added."""
         records = self._records[key]

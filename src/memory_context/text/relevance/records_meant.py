@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from memory_context.model.item import MemoryItem
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.term_hits import term_hits
 from memory_context.text.ranges import Span
-from memory_context.text.relevance.chosen_records import relevant
+from memory_context.text.relevance.chosen_records import relevant, relevant_turns
 from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.ranked_places import RankedPlaces
 from memory_context.text.relevance.rows_by_value import rows_by_value
@@ -37,7 +38,10 @@ def records_meant(text: str, question: str, regions: Sequence[Span]) -> list[Rec
     texts = SearchedCandidates([RecallCandidate(item)], lambda _: False)
     hits = term_hits([item], list(map(wanted_lexemes, asked)), regions)
     found = found_as_meant(asked, hits, hits.places, texts)
-    expansions, _ = relevant(question, found)
+    expansions = relevant_turns(question, found) if is_conversation(text) else []
+    if not expansions:
+        # Of a text that a reader has named, one word may be enough.
+        expansions, _ = relevant(question, found)
     are_many = any(one.more or len(one.records) > MOST_ALIKE for one in expansions)
     if are_many:
         ranked = RankedPlaces(question, found, frozenset(range(len(found.terms))))

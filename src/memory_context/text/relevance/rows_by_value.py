@@ -249,7 +249,8 @@ def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Ro
 def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
     """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
     asked = wanted.asked
-    ranks = dict[int, tuple[bool, float]]()
+    ranks = dict[int, tuple[bool, bool, float]]()
+    before = wanted.held_by(asked.before)
     for place, name in enumerate(columns):
         names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
@@ -257,7 +258,8 @@ def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) ->
         differ = len(set(values)) > 1
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())
-            ranks[place] = is_about, wanted.share(wanted.held_by(name))
+            held = wanted.held_by(name)
+            ranks[place] = not before.isdisjoint(held), is_about, wanted.share(held)
     best = max(ranks, key=ranks.__getitem__, default=None)
     counted = set(lexemes_of(asked.counted))
     if best is None or not counted <= held_by(columns[best], counted):

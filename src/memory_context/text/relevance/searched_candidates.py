@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.text.excerpt.turns_of_conversations import is_conversation, said_lines
 from memory_context.text.index.chunks import card_of
 from memory_context.text.read.lines_by_number import LineNumbers
 
@@ -94,6 +95,13 @@ class SearchedCandidates:
 
     def is_seen(self, key: str, start: int, stop: int) -> bool:
         """Return whether a part of the candidate's text is in the prompt, by its line numbers or word for word."""
+        text = self.text_of(key)
+        parts = [(start, stop)]
+        if is_conversation(text):
+            parts = said_lines(text, start, stop) or parts
+        return all(self._is_part_seen(key, *part) for part in parts)
+
+    def _is_part_seen(self, key: str, start: int, stop: int) -> bool:
         first, last = self._lines[key].at(start), self._lines[key].at(stop)
         if any(begin <= first and last <= end for begin, end in self._by_key[key].seen):
             return True

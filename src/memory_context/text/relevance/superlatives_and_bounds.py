@@ -68,6 +68,7 @@ class AskedValue:
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too.
         counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
+        before: The two words before `said`. A column that they name is meant: "with a rating over 7".
     """
 
     is_largest: bool
@@ -77,6 +78,7 @@ class AskedValue:
     bound: str = ""
     has_bound: bool = False
     counted: str = ""
+    before: str = ""
 
     @property
     def is_duration(self) -> bool:
@@ -121,12 +123,15 @@ def asked_value(message: str) -> AskedValue | None:
         match = pattern.search(text)
         if match is None:
             continue
-        if _IS_RANKED.search(text, 0, match.start()):
+        said = match.group()
+        start = match.start()
+        if _IS_RANKED.search(text, 0, start):
             return None
         bound = match.groupdict().get("number", "")
         word = None
-        if bound or match.group().lower() in _COUNTING:
+        if bound or said.lower() in _COUNTING:
             word = _NEXT_WORD.match(text, match.end())
         counted = word[1] if word else ""
-        return replace(meaning, said=match.group(), bound=bound, counted=counted)
+        before = " ".join(text[:start].split()[-2:])
+        return replace(meaning, said=said, bound=bound, counted=counted, before=before)
     return None

@@ -23,6 +23,11 @@ from memory_context.text.excerpt.record_around_place import (
     record_at,
 )
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
+from memory_context.text.excerpt.turns_of_conversations import (
+    LONGEST_TURN,
+    blanked_unsaid,
+    is_conversation,
+)
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import blanked_colours, line_end, line_start
@@ -347,7 +352,12 @@ class _ChunkWords:
         self.key = chunk.memory_key
         self.text = text
         start = max(0, chunk.start - ACROSS)
-        self._spans = list(_word_spans(text, start, chunk.stop + ACROSS))
+        stop = chunk.stop + ACROSS
+        if is_conversation(text):
+            # What nobody said is known by how it begins and ends.
+            start = max(line_start(text, start), start - LONGEST_TURN)
+            stop = min(line_end(text, stop), stop + LONGEST_TURN)
+        self._spans = list(_word_spans(text, start, stop))
         self.places = defaultdict[str, list[int]](list)
         for place, (begin, end) in enumerate(self._spans):
             self.places[text[begin:end]].append(place)
@@ -401,7 +411,10 @@ def _word_spans(text: str, start: int, stop: int) -> Iterator[Span]:
         for place in (start, stop)
         if text[place - 1 : place].isalnum() and text[place : place + 1].isalnum()
     ]
-    for match in COMPOUND.finditer(blanked_colours(text[start:stop])):
+    part = blanked_colours(text[start:stop])
+    if is_conversation(text):
+        part = blanked_unsaid(part)
+    for match in COMPOUND.finditer(part):
         begin = start + match.start()
         compound = match.group()
         runs = [compound]

@@ -35,6 +35,8 @@ _WORD = re.compile(r"\S+")
 # What names of columns do not have: characters of sentences and code, dates as numbers, and hashes of commits. `PORT(S)` and
 # `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|[=.,;\[\]{}<>\"'|\\]")
+# What is left of the names of a DataFrame's columns, such as a name of all of them together.
+_LEFT_OF_NAMES = re.compile(r"\S*\s+(?=\S)")
 _HAS_DIGIT = re.compile(r"\d")
 # The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
@@ -42,6 +44,7 @@ _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
 def command_table(text: str) -> TextTable | None:
     """Return the rows of `ls -l`, or of columns below a line of names; None for other texts."""
+    text = _with_index_in_rows(text)
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
@@ -63,6 +66,23 @@ def certain_columns(text: str) -> TextTable | None:
         if all(cell and _HAS_DIGIT.search(cell) for cell in cells):
             return table
     return None
+
+
+def _with_index_in_rows(text: str) -> str:
+    """Return a printed DataFrame with a named index as one whose index is a part of its rows; other texts as they are.
+
+    The names of the index are in a line of their own, filled with blanks, and move up to the others. A name in the index is
+    left out below an equal one, and is written again.
+    """
+    head, index, rows = f"{text}\n\n".split("\n", 2)
+    left = _LEFT_OF_NAMES.match(head)
+    if left is None or len(index) != len(head) or not index[left.end() - 1 :].isspace():
+        return text
+    filled = [index[: left.end()] + head[left.end() :]]
+    for row in rows.split("\n"):
+        blanks = len(row) - len(row.lstrip())
+        filled.append(filled[-1][:blanks] + row[blanks:])
+    return "\n".join(filled)
 
 
 def _is_listing(text: str) -> bool:
