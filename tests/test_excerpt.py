@@ -30,7 +30,7 @@ from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split, split_regions
-from memory_context.text.html_pages import words_of_page
+from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
@@ -1446,7 +1446,7 @@ def test_a_row_below_a_cell_across_rows_has_no_bars() -> None:
         "<tr><td>2026<td>9</tr>\n<tr><td>Oslo<td>2026<td>8</tr></table>\n\n<p>In thousands.</html>"
     )
 
-    words = words_of_page(page)
+    words = words_of_html(page)
 
     assert words is not None
     assert words.text.split("\n")[2:] == [

@@ -85,7 +85,7 @@ class PageWords(NamedTuple):
     numbers: Sequence[int]
 
 
-def words_of_page(text: str) -> PageWords | None:
+def words_of_html(text: str) -> PageWords | None:
     """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result.
 
     None if it is no page, or one that has hardly any words because a program draws it.

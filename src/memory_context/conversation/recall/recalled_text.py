@@ -27,12 +27,12 @@ from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_r
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.html_pages import words_of_page
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.relevance.searched_candidates import Ranges
+from memory_context.text.words_of_page import words_of_page
 
 FOUND_TOKENS = 600
 LEAST_BUDGET = 30

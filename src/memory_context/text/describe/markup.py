@@ -6,12 +6,15 @@ import html
 import re
 
 from memory_context.model.one_line import one_line
+from memory_context.text.accessibility_trees import words_of_tree
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample
 from memory_context.text.html_pages import BEGINS_PAGE
 
 LONGEST_TITLE = 40
 _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
+# Playwright tells the title above the tree; else the first heading is taken.
+_TITLE_OF_TREE = re.compile(r"^- Page Title: (.+)|\bheading \"(.+?)\"", re.MULTILINE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 # The length of an element's name is limited, so that a long word after a bracket is not read again and again.
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
@@ -29,7 +32,7 @@ _SECTION = re.compile(r"(?<=\n\n)#{2,6} +\S[^\n]*\n[ \t]*$", re.MULTILINE)
 
 
 def describe_markup(sample: Sample) -> Description | None:
-    """Describe an HTML page or XML."""
+    """Describe an HTML page, the accessibility tree of a page, or XML."""
     size = counted(sample.line_count, "line")
     if BEGINS_PAGE.match(sample.head):
         facts = "HTML page"
@@ -41,6 +44,10 @@ def describe_markup(sample: Sample) -> Description | None:
         if links:
             size = counted(links, "link")
         return Description(Kind.MARKUP, f"{facts}, {size}")
+    if words_of_tree(sample.head):
+        title = _TITLE_OF_TREE.search(sample.head)
+        name = f' "{one_line(title[title.lastindex or 0], LONGEST_TITLE)}"' if title else ""
+        return Description(Kind.MARKUP, f"accessibility tree of the page{name}, {size}")
     if not sample.head.lstrip().startswith("<"):
         return None
     names = unique_names(_ELEMENT.findall(sample.head))

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.runtime import events
-from memory_context.text.html_pages import words_of_page
+from memory_context.text.html_pages import words_of_html
 from memory_context.text.lines import without_colours
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
@@ -201,6 +201,6 @@ def _as_seen(text: str) -> Iterator[str]:
     plain = without_colours(text)
     if plain != text:
         yield plain
-    page = words_of_page(text)
+    page = words_of_html(text)
     if page:
         yield page.text

@@ -9,7 +9,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample_for_describers import HEAD, behind_lead
-from memory_context.text.html_pages import CELL_BAR, RULE_CELL, words_of_page
+from memory_context.text.html_pages import CELL_BAR, RULE_CELL
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
@@ -30,6 +30,7 @@ from memory_context.text.rows.separated_values import answer_table, separated_ta
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table, yaml_documents
 from memory_context.text.unwrap import unwrap
+from memory_context.text.words_of_page import words_of_page
 
 # A table that is a smaller share of a page is not what the page is about.
 LEAST_OF_PAGE = 0.01
@@ -135,7 +136,7 @@ def _of_table_in_page(block: str) -> TextTable | None:
     if len(rows) < LEAST_ROWS:
         return None
     cells = [[cell.replace("\\|", "|") for cell in row] for row in rows]
-    return rows_of_values(list(map(with_nulls, cells)), "the largest HTML table", names)
+    return rows_of_values(list(map(with_nulls, cells)), "the largest table of the page", names)
 
 
 def _of_block(text: str) -> TextTable | None:
