@@ -131,12 +131,11 @@ def postings(
         counts = frequencies[lexeme]
         rarity = idf(sum(counts), statistics.passages)
         names = statistics.owner.names_of(lexeme)
-        for name, (_, often), count in zip(names, STEPS, counts, strict=True):
-            if not count:
-                continue
-            weight = rarity * often * (K1 + 1) * size
-            base = (often + K1 * (1 - B)) * size
-            found.append(Posting(name, weight, base))
+        for name, (_, occurring), count in zip(names, STEPS, counts, strict=True):
+            if count:
+                weight = rarity * occurring * (K1 + 1) * size
+                base = (occurring + K1 * (1 - B)) * size
+                found.append(Posting(name, weight, base))
     return found
 
 
