@@ -48,10 +48,11 @@ class FoundRecords:
         """Return whether its items are objects or lists; if *mostly*, at least half of them are enough."""
         if is_object(self.value):
             return True
-        records = sum(isinstance(item, dict | list) for item in self.value)
+        count = sum(1 for item in self.value if isinstance(item, dict | list))
+        least = len(self.value)
         if mostly:
-            records *= 2
-        return records >= len(self.value)
+            least /= 2
+        return count >= least
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -151,18 +152,13 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
     waiting = [FoundRecords("$", "", value, {})]
     while waiting:
         found = waiting.pop()
-        member = records_by_columns(found.value) or found.value
-        if not member:
-            continue
-        if is_list(member):
-            yield replace(found, value=member)
-        elif is_object(member):
-            if _are_alike(list(member.values())):
-                yield replace(found, value=member)
-                continue
-            for key, inner in member.items():
+        value = records_by_columns(found.value) or found.value
+        if is_object(value) and not _are_alike(list(value.values())):
+            for key, member in value.items():
                 path = f"{found.path}.{key}"
-                waiting.append(FoundRecords(path, key, inner, member))
+                waiting.append(FoundRecords(path, key, member, value))
+        elif value and isinstance(value, dict | list):
+            yield replace(found, value=value)
 
 
 def _are_alike(members: list[Any]) -> bool:
