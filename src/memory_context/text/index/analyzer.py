@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import Stemmer
 
@@ -116,10 +116,7 @@ def wanted_by(query: str) -> list[str]:
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return those of the lexemes `wanted` that `text` has."""
-    text = blanked_colours(text)
-    words = dict.fromkeys(COMPOUND.findall(text))
-    lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
-    return set(wanted).intersection(lexemes)
+    return set(wanted).intersection(analyze(text).counts)
 
 
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
