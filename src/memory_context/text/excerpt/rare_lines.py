@@ -19,6 +19,8 @@ LEAST_LISTED = 0.6
 MOST_RARE = 0.25
 # So many words at the beginning of a line show what kind of line it is.
 BEGINNING = 2
+# So many show which lines are alike, if only their beginnings count.
+FORM_OF_BEGINNING = 3
 # No more than this share of the words of a sum are numbers or names.
 MOST_NUMBERS = 0.6
 _WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
@@ -67,14 +69,9 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
     return list(dict.fromkeys(telling))
 
 
-def rare_lines(text: str, most_words: int) -> list[int]:
-    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists.
-
-    Args:
-        text: The whole text.
-        most_words: How many words at the beginning of a line make its form.
-    """
-    lines = _lines(text, [(0, len(text))], most_words)
+def rare_lines(text: str) -> list[int]:
+    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists."""
+    lines = _lines(text, [(0, len(text))], FORM_OF_BEGINNING)
     return [line.place for line in _rare(lines)]
 
 

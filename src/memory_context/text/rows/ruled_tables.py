@@ -143,7 +143,7 @@ def markdown_table(text: str) -> TextTable | None:
     if "|" not in text:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
-        if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
+        if "|" in names and DELIMITER_ROW.fullmatch(rule):
             table = _between_bars(text, names, above + 2)
             return table if table.columns else None
     return None
@@ -159,7 +159,8 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
     if rule:
         bar = _BAR
         name = "the table"
-    is_framed = names.lstrip().startswith(tuple(_BARS))
+    bars = tuple(_BARS)
+    is_framed = names.lstrip().startswith(bars)
     columns = _cells(names, bar, is_framed=is_framed)
     crossings = [match.start() for match in _CROSSING.finditer(rule)]
 
@@ -173,8 +174,9 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
             if not bar.search(line):
                 return
             cells = _cells(line, bar, is_framed=is_framed)
-            # If a cell holds a bar, the rule shows where the cells begin.
-            if rule and len(cells) > len(columns) and _has_bars_at(line, crossings):
+            # If a cell holds a bar, the rule shows where the cells begin, unless wide characters have shifted the bars.
+            has_more = rule and len(cells) > len(columns)
+            if has_more and all(line.startswith(bars, place) for place in crossings):
                 cells = _cells_at(line, crossings, is_framed=is_framed)
             yield cells
 
@@ -198,11 +200,6 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     if cells and not cells[-1]:
         del cells[-1]
     return cells
-
-
-def _has_bars_at(line: str, crossings: list[int]) -> bool:
-    """Return whether a line has bars at the crossings of the rule; it does not if wide characters have shifted them."""
-    return all(line.startswith(tuple(_BARS), place) for place in crossings)
 
 
 def _cells_at(line: str, crossings: list[int], *, is_framed: bool) -> Row:

@@ -207,7 +207,9 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[R
         InvalidSelectionError: A row cannot be read.
     """
     for row in _parsed(_reader(text, delimiter)):
-        if keeps_blank or not _is_blank_line(row, delimiter):
+        # A line of white space, tabs included, is no row.
+        may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
+        if keeps_blank or not (may_be_blank and _is_blank(row)):
             yield row
 
 
@@ -226,12 +228,6 @@ def _parsed(reader: Iterable[Row]) -> Iterator[Row]:
 def _lines(text: str) -> Iterable[str]:
     # Only a line feed ends a line, as everywhere in this package.
     return io.StringIO(text, newline="\n")
-
-
-def _is_blank_line(row: list[str], delimiter: str) -> bool:
-    """Return whether a row is a line of white space, tabs included. Such a line inside a cell is not a row."""
-    may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
-    return may_be_blank and _is_blank(row)
 
 
 def _may_lose_rows(text: str, delimiter: str) -> bool:
