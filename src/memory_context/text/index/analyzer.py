@@ -55,7 +55,8 @@ _ACCENT = re.compile("[\u0300-\u036f]+")
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH_FORMS = dict[str, int]()
 for _number, _name in enumerate(_MONTHS.split(), 1):
-    _MONTH_FORMS.update(dict.fromkeys((_name, _name[:3], _name[:4]), _number))
+    for _form in (_name, _name[:3], _name[:4]):
+        _MONTH_FORMS[_form] = _number
 _MONTH_NAMES = frozenset(
     form for month in _MONTH_FORMS for form in (month, month.title(), month.upper())
 )

@@ -112,7 +112,8 @@ def often(count: int) -> float:
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes, separated by spaces."""
-    return " ".join(lexeme + _count_step(count)[0] for lexeme, count in counts.items())
+    names = [lexeme + _count_step(count)[0] for lexeme, count in counts.items()]
+    return " ".join(names)
 
 
 def postings(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from memory_context.text.lines import lines_of
+from memory_context.text.ranges import Span
 from memory_context.text.rows.names_in_first_row import SAMPLED, has_names
 from memory_context.text.rows.rows_under_columns import (
     MOST_COLUMNS,
@@ -131,8 +132,9 @@ def _starts_of_columns(text: str, head: str, words: list[re.Match[str]]) -> list
     if gap:
         cells = [row[: gap.start()].strip() for row in _lines_below(text)]
         # A word that only some rows have, with a single space after it, is the first one of `New York`.
-        is_part = len(gap[0]) == 1 and not all(cells) and any(map(str.isalnum, cells))
-        if any(cells) and not is_part:
+        may_be_part = len(gap[0]) == 1 and any(map(str.isalnum, cells))
+        is_column = all(cells) or not may_be_part
+        if any(cells) and is_column:
             starts.append(gap.start())
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
@@ -150,17 +152,30 @@ def _starts_of_columns(text: str, head: str, words: list[re.Match[str]]) -> list
         has_cells = any(before) and any(after)
         # After the single space in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
-            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
-            # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
-            ranks = [(right - left, left == end or right == start) for left, right in gaps]
-            best = max(ranks)
-            if ranks.count(best) > 1:
+            place = _widest(gaps, end, start)
+            if place is None:
                 return []
-            place, _ = gaps[ranks.index(best)]
             starts.append(place)
     if len(starts) == 1:
         return []
     return starts
+
+
+def _widest(gaps: list[Span], end: int, start: int) -> int | None:
+    """Return where the gap begins that separates two columns; None if several are equally good.
+
+    It is the widest one: that after ``10 months ago``, not those within it. Of equally wide ones it is the one beside a
+    name, which ends at *end* or begins at *start*: ``New York`` below a right-aligned name has a gap, too.
+    """
+    ranks = list[tuple[int, bool]]()
+    for left, right in gaps:
+        is_beside_name = left == end or right == start
+        ranks.append((right - left, is_beside_name))
+    best = max(ranks)
+    if ranks.count(best) > 1:
+        return None
+    place, _ = gaps[ranks.index(best)]
+    return place
 
 
 def _filled_places(text: str, width: int) -> bytearray:

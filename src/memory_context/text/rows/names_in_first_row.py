@@ -19,7 +19,7 @@ FEW = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
-
+_WITH_UNIT = re.compile(r"\d.*\D")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -122,7 +122,7 @@ def _has_series(row: Sequence[str]) -> bool:
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
     # Each with a unit: `1m 5m 15m`, or `50% 99%`.
-    if all(cell[0].isdigit() and not cell[-1].isdigit() for cell in numbers):
+    if all(map(_WITH_UNIT.fullmatch, numbers)):
         return True
     if len(numbers) < SHORTEST_COUNT:
         return False

@@ -190,7 +190,10 @@ def record_table(text: str, documents: list[Any]) -> TextTable | None:
 def _is_log_of_pairs(text: str) -> bool:
     """Return whether most of a text's fields are lines of several pairs, of which the first would be the only name."""
     several = len(_SEVERAL_PAIRS.findall(text))
-    return several > 0 and 2 * several > sum(1 for line in _read(text) if line.field)
+    if not several:
+        return False
+    fields = [line for line in _read(text) if line.field]
+    return 2 * several > len(fields)
 
 
 def _pairs(text: str, form: _Form) -> Iterator[Row]:

@@ -144,9 +144,12 @@ def _of_block(text: str) -> TextTable | None:
     # The other lines must not be rows, and not too many.
     others = text.replace(block, "", 1)
     filled = sum(1 for line in lines_of(others) if line.strip())
-    if filled > block.count("\n") + 1 or ("|" in block and "|" in others):
+    are_too_many = filled > block.count("\n") + 1
+    if are_too_many or ("|" in block and "|" in others):
         return None
-    if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
+    if not end_of_names(block, 0, len(block)):
+        return None
+    if any(blocks_with_names(others, 0, len(others))):
         return None
     return _of_single_table(block)
 

@@ -85,8 +85,9 @@ def lines_of_names(head: Sequence[str]) -> int:
     first = rules[0]
     if first and head[first - 1].strip() and not _begins_frame(head[first]):
         return first + 1
-    is_framed = len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES
-    return rules[1] + 1 if is_framed else 0
+    if len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES:
+        return rules[1] + 1
+    return 0
 
 
 def _begins_frame(rule: str) -> bool:

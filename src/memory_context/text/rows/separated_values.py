@@ -191,7 +191,8 @@ def _separates_no_cells(text: str, rows: list[Row], delimiter: str) -> bool:
         return True
     if len(rows[0]) != 2:
         return False
-    if len(rows) >= LEAST_LINES and all(_WORD_WITH_DIGIT.fullmatch(row[-1]) for row in rows[1:]):
+    last_cells = [row[-1] for row in rows[1:]]
+    if len(rows) >= LEAST_LINES and all(map(_WORD_WITH_DIGIT.fullmatch, last_cells)):
         return False
     if delimiter == "|" and names_numbers(rows):
         return False

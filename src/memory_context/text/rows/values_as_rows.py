@@ -111,7 +111,9 @@ def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
         else:
             members.append(member)
     for member in members:
-        if not is_list(member) or member is rows or widths != {len(member)}:
+        if not is_list(member) or member is rows:
+            continue
+        if widths != {len(member)}:
             continue
         named = [item.get("name") if is_object(item) else item for item in member]
         names = [name for name in named if isinstance(name, str)]
