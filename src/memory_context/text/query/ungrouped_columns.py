@@ -72,9 +72,11 @@ def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
     names = _outputs(select)
     for expression in checked:
         is_output = expression in select.expressions
+        # In ORDER BY, a name alone is first looked for among the outputs.
+        is_name = isinstance(expression, exp.Ordered) and _is_alone(expression.this)
         for column in _bare_columns(expression, grouped):
             name = column.lower()
-            is_hidden = name in read and not _is_name(expression)
+            is_hidden = name in read and not is_name
             if is_output or is_hidden or name not in names:
                 return column
     return None
@@ -84,11 +86,6 @@ def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
     """Return the expressions that a SELECT names with AS, by name."""
     outputs = select.expressions
     return {one.alias.lower(): one.this for one in outputs if isinstance(one, exp.Alias)}
-
-
-def _is_name(ordered: exp.Expr) -> bool:
-    """Return whether a term of ORDER BY is a name alone, which is first looked for among the outputs."""
-    return isinstance(ordered, exp.Ordered) and _is_alone(ordered.this)
 
 
 def _is_alone(term: exp.Expr) -> bool:

@@ -48,17 +48,15 @@ class FoundRecords:
         """Return whether its items are objects or lists; if *mostly*, at least half of them are enough."""
         if is_object(self.value):
             return True
-        count = sum(1 for item in self.value if isinstance(item, dict | list))
+        records = [item for item in self.value if isinstance(item, dict | list)]
         least = len(self.value)
         if mostly:
             least /= 2
-        return count >= least
+        return len(records) >= least
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of its columns, if they are beside it; otherwise ``()``."""
-        if is_object(self.value):
-            return ()
         return names_beside(self.owner, self.value)
 
 
