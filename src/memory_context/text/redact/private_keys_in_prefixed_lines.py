@@ -64,7 +64,8 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
         rest = _after_prefix(plain, prefix)
         if rest is None:
             return end
-        if end and (foot := _FOOT.match(rest)):
+        foot = _FOOT.match(rest)
+        if foot and end:
             return start + line.index("-----END") + len(foot[0])
         line_end = start + len(_TRAILING.sub("", line))
         if _BODY.fullmatch(rest):

@@ -76,12 +76,13 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
     if inner is not text:
         return table_of(inner)
     value = parse(text)
-    if value is NOTHING:
-        table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
-        if table is None and may_lead and (rest := behind_lead(text)):
-            return _rows_in(rest, may_lead=False)
+    if value is not NOTHING:
+        return table_of_value(value)
+    table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
+    if table or not may_lead:
         return table
-    return table_of_value(value)
+    rest = behind_lead(text)
+    return _rows_in(rest, may_lead=False) if rest else None
 
 
 def _of_other_text(text: str) -> TextTable | None:
