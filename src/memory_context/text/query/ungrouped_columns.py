@@ -95,7 +95,7 @@ def _is_alone(term: exp.Expr) -> bool:
 
 def _resolved(term: exp.Expr, select: exp.Select) -> exp.Expr:
     """Return the expression that a GROUP BY term means: the output column of that number or name, or the term itself."""
-    outputs = select.expressions
+    outputs: list[exp.Expr] = select.expressions
     if isinstance(term, exp.Literal) and term.is_int:
         number = int(term.this)
         if 0 < number <= len(outputs):

@@ -21,27 +21,28 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
     if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
         gap = prompts.GAP_IN_LINE.format(count=len(value) - limit)
         return value[:limit] + gap.rstrip()
-    if not value or not (is_list(value) or is_object(value)):
+    has_parts = is_list(value) or is_object(value)
+    if not value or not has_parts:
         return value
     if not depth:
         return gist(value)
     most = max(1, limit // 3)
     left_out = len(value) - most
     more = prompts.MORE_PARTS.format(count=left_out)
-    if is_list(value):
-        items = [abridged(item, limit, depth - 1) for item in value[:most]]
+    if is_object(value):
+        members = dict[Any, Any]()
+        for key in islice(value, most):
+            short_key = abridged(key, LONGEST_KEY, 1)
+            if short_key in members:
+                short_key = key
+            members[short_key] = abridged(value[key], limit, depth - 1)
         if left_out > 0:
-            items.append(more)
-        return items
-    members = dict[Any, Any]()
-    for key in islice(value, most):
-        short_key = abridged(key, LONGEST_KEY, 1)
-        if short_key in members:
-            short_key = key
-        members[short_key] = abridged(value[key], limit, depth - 1)
+            members["…"] = more
+        return members
+    items = [abridged(item, limit, depth - 1) for item in islice(value, most)]
     if left_out > 0:
-        members["…"] = more
-    return members
+        items.append(more)
+    return items
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds

@@ -48,11 +48,10 @@ class FoundRecords:
         """Return whether its items are objects or lists; if *mostly*, at least half of them are enough."""
         if is_object(self.value):
             return True
-        records = [item for item in self.value if isinstance(item, dict | list)]
-        least = len(self.value)
+        count = sum(1 for item in self.value if isinstance(item, dict | list))
         if mostly:
-            least /= 2
-        return len(records) >= least
+            count *= 2
+        return count >= len(self.value)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
