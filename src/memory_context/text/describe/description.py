@@ -83,7 +83,7 @@ def counted(number: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Return the regular English plural."""
-    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
+    if noun.endswith("y") and not noun.endswith(("ay", "ey", "iy", "oy", "uy")):
         return f"{noun[:-1]}ies"
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return f"{noun}es"

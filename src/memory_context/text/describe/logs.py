@@ -67,10 +67,11 @@ def describe_log(sample: Sample) -> Description | None:
 
 def lines_with(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
     """Return how many lines have one of `marks`, and the first of them; only the marks that occur are searched for."""
-    occurring = [re.escape(mark) for mark in marks if mark in text]
+    occurring = "|".join(re.escape(mark) for mark in marks if mark in text)
     if not occurring:
         return 0, ""
     # Each match continues to the end of its line, so that a line counts once.
-    places = [match.start() for match in re.finditer(f"(?:{'|'.join(occurring)})[^\n]*", text)]
+    places = [match.start() for match in re.finditer(f"(?:{occurring})[^\n]*", text)]
     start = line_start(text, places[0])
-    return len(places), text[start : start + LONGEST_LINE].partition("\n")[0]
+    first_line = text[start : start + LONGEST_LINE].partition("\n")[0]
+    return len(places), first_line

@@ -64,7 +64,9 @@ def describe_document(sample: Sample) -> Description | None:
     code, in which such lines are comments.
     """
     prose = _FENCED.sub("", sample.head)
-    if not (_TITLE_ABOVE.match(prose) and _SECTION.search(prose)) or _CODE.search(prose):
+    if not _TITLE_ABOVE.match(prose) or not _SECTION.search(prose):
+        return None
+    if _CODE.search(prose):
         return None
     rows = sum(1 for line in sample.lines if line.startswith("|"))
     if rows >= len(sample.lines) / 2:

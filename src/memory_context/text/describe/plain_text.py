@@ -13,8 +13,6 @@ from memory_context.text.lines import line_start
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
-# How many words at the beginning of a line show which lines are alike.
-BEGINNING_OF_LINE = 3
 # A first line such as `Error: …`, `fatal: …`, `Unable to …`, `KeyError: …`, `make: not found`.
 _ERROR = re.compile(
     r"(?:an? )?(?:\w+ )?(?:error|exception|failure|failed)\b|(?:fatal:|cannot |could not |unable to )"
@@ -93,7 +91,7 @@ def _closing_line(text: str) -> str:
     text = text.rstrip()
     start = line_start(text, len(text))
     last_line = text[start:]
-    rare = rare_lines(text, BEGINNING_OF_LINE)
+    rare = rare_lines(text)
     if rare and rare[-1] >= start and any(map(str.isdigit, last_line)):
         return last_line
     return ""

@@ -28,7 +28,7 @@ def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
     text = sample.text
     found = (
-        _described(_named_table, text, "table")
+        _described(_named_table, text)
         or _described(separated_table, text)
         or _described(certain_columns, text, "table")
     )

@@ -98,8 +98,9 @@ def section_at(text: str, start: int) -> Section | None:
     if heading.rank or not has_inner:
         is_record = is_record or stop - heading.place <= LONGEST_SECTION
     nearest = start
-    if is_heading and not is_of_diff and (fault := _FAULT.search(text, start, stop)):
-        nearest = fault.start()
+    if is_heading and not is_of_diff:
+        fault = _FAULT.search(text, start, stop)
+        nearest = fault.start() if fault else start
     span = _shown(text, heading.place, stop, nearest)
     heads = [_head(text, one) for one in _around(headings[:last], heading.rank)]
     if span[0] > heading.place or not is_record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -19,6 +19,8 @@ LEAST_LISTED = 0.6
 MOST_RARE = 0.25
 # So many words at the beginning of a line show what kind of line it is.
 BEGINNING = 2
+# So many show which lines are alike, if only their beginnings count.
+FORM_OF_BEGINNING = 3
 # No more than this share of the words of a sum are numbers or names.
 MOST_NUMBERS = 0.6
 _WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
@@ -58,42 +60,47 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
         text: The whole text.
         regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
     """
-    lines = list(_lines(text, regions))
+    lines = _lines(text, regions)
     rare = _rare(lines)
     alone = _begun_alone(lines, rare)
-    kinds = (_sums(alone), _headings(text, lines), alone, rare)
-    places = ([line.place for line in kind] for kind in kinds)
-    return list(dict.fromkeys(chain.from_iterable(map(from_both_ends, places))))
+    telling = list[int]()
+    for kind in (_sums(alone), _headings(text, lines), alone, rare):
+        telling += from_both_ends([line.place for line in kind])
+    return list(dict.fromkeys(telling))
 
 
-def rare_lines(text: str, most_words: int) -> list[int]:
-    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists.
+def rare_lines(text: str) -> list[int]:
+    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists."""
+    lines = _lines(text, [(0, len(text))], FORM_OF_BEGINNING)
+    return [line.place for line in _rare(lines)]
 
-    Args:
-        text: The whole text.
-        most_words: How many words at the beginning of a line make its form.
+
+def _lines(text: str, regions: Iterable[Span], most_words: int | None = None) -> _WordedLines:
+    """Return the lines of the *regions* that have words, each with the form of its first *most_words*, or of all.
+
+    Empty if there are too few to tell what is usual.
     """
-    lines = (line._replace(form=line.form[:most_words]) for line in _lines(text, [(0, len(text))]))
-    return [line.place for line in _rare(list(lines))]
-
-
-def _lines(text: str, regions: Iterable[Span]) -> Iterator[_WordedLine]:
-    """Yield the lines of the *regions* that have words."""
-    for start, stop in chain.from_iterable(line_spans(text, *region) for region in regions):
-        if first := _WORD.search(text, start, stop):
-            place = first.start()
-            words = _WORD.findall(text, place, stop)
-            form = (word if word.isalpha() else "0" for word in words)
-            yield _WordedLine(place - start, place, tuple(form), words)
+    lines = _WordedLines()
+    for region in regions:
+        for start, stop in line_spans(text, *region):
+            words = _WORD.findall(text, start, stop)
+            if not words:
+                continue
+            place = text.index(words[0], start)
+            form = tuple(word if word.isalpha() else "0" for word in words[:most_words])
+            lines.append(_WordedLine(place - start, place, form, words))
+    if len(lines) < LEAST_LINES:
+        return []
+    return lines
 
 
 def _rare(lines: _WordedLines) -> _WordedLines:
     """Return the lines whose form no other has, if the text consists mostly of lists."""
     counts = Counter(line.form for line in lines)
-    listed = sum(count for count in counts.values() if count >= LISTED)
     rare = [line for line in lines if counts[line.form] == 1]
-    is_list = len(lines) >= LEAST_LINES and listed >= LEAST_LISTED * len(lines)
-    if is_list and len(rare) <= MOST_RARE * len(lines):
+    listed = sum(count for count in counts.values() if count >= LISTED)
+    are_few = len(rare) <= MOST_RARE * len(lines)
+    if are_few and listed >= LEAST_LISTED * len(lines):
         return rare
     return []
 
@@ -106,18 +113,25 @@ def _begun_alone(lines: _WordedLines, rare: _WordedLines) -> _WordedLines:
 
 def _sums(alone: _WordedLines) -> _WordedLines:
     """Return the lines that say how many there are of something: ``Plan: 16 to add``, but not ``188 Transaction 0 0 6``."""
-    counting = (line for line in alone if any(map(str.isdecimal, line.words)))
-    return [line for line in counting if line.form.count("0") <= MOST_NUMBERS * len(line.form)]
+    sums = _WordedLines()
+    for line in alone:
+        has_number = any(map(str.isdecimal, line.words))
+        if has_number and line.form.count("0") <= MOST_NUMBERS * len(line.form):
+            sums.append(line)
+    return sums
 
 
 def _headings(text: str, lines: _WordedLines) -> _WordedLines:
     """Return the lines of plain words at the top or below a blank line that are indented least, if few lines are."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
-    if len(lines) < LEAST_LINES or len(outermost) > MOST_RARE * len(lines):
+    if len(outermost) > MOST_RARE * len(lines):
         return []
-    worded = (line for line in outermost if "0" not in line.form)
-    return [line for line in worded if _is_below_blank(text, line.place - least)]
+    headings = _WordedLines()
+    for line in outermost:
+        if "0" not in line.form and _is_below_blank(text, line.place - least):
+            headings.append(line)
+    return headings
 
 
 def _is_below_blank(text: str, start: int) -> bool:
@@ -128,6 +142,5 @@ def _is_below_blank(text: str, start: int) -> bool:
 
 def from_both_ends(places: Sequence[int]) -> list[int]:
     """Return the first, the last, the second, the last but one, and so on."""
-    last_first = reversed(places)
-    alternating = chain.from_iterable(zip(places, last_first, strict=True))
-    return list(dict.fromkeys(alternating))
+    pairs = zip(places, reversed(places), strict=True)
+    return list(dict.fromkeys(chain.from_iterable(pairs)))

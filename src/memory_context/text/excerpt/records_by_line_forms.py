@@ -154,15 +154,14 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
     The words are those that many lines without marks or key begin with. Cached, because the same is needed for each
     place in a text.
     """
-    plain = Counter[str]()
-    for line in _lines(text, 0, len(text), frozenset()):
-        if line.form:
-            continue
+    lines = _lines(text, 0, len(text), frozenset())
+    plain = [line for line in lines if not line.form]
+    counts = Counter[str]()
+    for line in plain:
         word = _WORD.match(text, line.start, line.stop)
-        plain[word[0] if word else ""] += 1
-    total = plain.total()
-    words = {word for word, count in plain.items() if COMMON * count >= total}
-    words.discard("")
+        if word:
+            counts[word[0]] += 1
+    words = {word for word, count in counts.items() if COMMON * count >= len(plain)}
     return words, tuple(_lines(text, 0, len(text), words))
 
 

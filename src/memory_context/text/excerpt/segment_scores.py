@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
@@ -149,12 +149,7 @@ def score(
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
-        reported = (
-            index
-            for index in places_of_faults(held_by)
-            if index >= 0 and reports_fault(found.shown(index))
-        )
-        faults, causes = _in_own_words(found, reported)
+        faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)
         telling = (
             ("fault", WORTH_OF_FAULT, ranking.end, from_both_ends(faults)),
@@ -175,11 +170,12 @@ def score(
 def _segments_with(
     found: Segmentation, starts: Sequence[int], wanted: AbstractSet[str]
 ) -> defaultdict[str, set[int]]:
-    """Return, for each word, the segments that it occurs in; -1 if it occurs before the first one."""
+    """Return, for each word, the segments that it occurs in."""
     held_by = defaultdict[str, set[int]](set)
     for start, end in found.regions:
         for word, places in occurrences(found.text[start:end], wanted):
             held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
+            held_by[word].discard(-1)  # what is before the first segment is in none
     return held_by
 
 
@@ -187,21 +183,26 @@ def _hits(
     words: Iterable[str], held_by: Mapping[str, AbstractSet[int]], count: int
 ) -> list[frozenset[str]]:
     """Return the *words* in each of *count* segments."""
-    # What is before the first segment has the index -1, which no segment has.
-    words_in = defaultdict[int, set[str]](set)
+    words_in: list[set[str]] = [set() for _ in range(count)]
     for word in words:
         for index in held_by[word]:
             words_in[index].add(word)
-    return [frozenset(words_in[index]) for index in range(count)]
+    return list(map(frozenset, words_in))
 
 
-def _in_own_words(found: Segmentation, faults: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the first of those *faults* that are reported in the same words, and of them the cause of most of them.
+def _faults(
+    found: Segmentation, held_by: Mapping[str, AbstractSet[int]]
+) -> tuple[list[int], list[int]]:
+    """Return the first of the segments that report an error in the same words, and of them the cause of most errors.
 
     A cause is reported ten times or more, as one wrong line makes hundreds of tests fail. Then other numbers count as the
     same words.
     """
-    words = {index: found.shown(index).strip() for index in faults}
+    words = dict[int, str]()
+    for index in places_of_faults(held_by):
+        shown = found.shown(index)
+        if reports_fault(shown):
+            words[index] = shown.strip()
     forms = {index: _COUNTED.sub("0", words[index]) for index in words}
     counts = Counter(forms.values())
     first = dict[str, int]()
@@ -216,8 +217,8 @@ def _telling_ends(found: Segmentation) -> list[int]:
 
     JSON that is read as a whole has none.
     """
-    indexes = range(len(found.segments))
-    ends = [*indexes[:1], *indexes[-1:]]
+    last = len(found.segments) - 1
+    ends = [0, last] if last >= 0 else []
     if len(found.regions) > 1:
         return ends
     if len(found.containers) > 1:
@@ -253,8 +254,8 @@ def _definitions(
     """Yield the segments of each definition in source code, and how far it is what is meant, 0 to 1."""
     defined = (start for start, _ in names_defined(found.text, found.regions))
     firsts = _segments_at(found, starts, defined)
-    blocks = list(map(range, firsts, [*firsts[1:], len(starts)]))
-    held = [frozenset[str]().union(*hits[one.start : one.stop]) for one in blocks]
+    blocks = [range(first, end) for first, end in pairwise([*firsts, len(starts)])]
+    held = [frozenset[str]().union(*hits[block.start : block.stop]) for block in blocks]
     for block, relevance in zip(blocks, _relevances(held), strict=True):
         yield block, min(1.0, relevance / ENOUGH_OF_QUESTION)
 
@@ -277,14 +278,8 @@ def _collect_names(
             name = match["name"]
             if name in known:
                 continue
-            share = 1.0
-            if match["key"]:
-                share = KEY
-            elif _NUMBER.fullmatch(name):
-                share = NUMBER
-            elif _is_field(found.text, *match.span("name")):
-                share = FIELD
-            shares.setdefault(name, share)
+            if name not in shares:
+                shares[name] = _share(match)
             here[name] = None
         for match in _LABEL.finditer(found.text, start, end):
             label = match["label"]
@@ -294,9 +289,21 @@ def _collect_names(
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
         # Capped at four segments: more repetitions mean nothing more. A link gains nothing: each object may have it.
-        repeated = math.log2(1 if "://" in name else min(count, 4)) / 2
+        counted = 1 if "://" in name else min(count, 4)
+        repeated = math.log2(counted) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
+
+
+def _share(match: re.Match[str]) -> float:
+    """Return the factor by which the kind and the place of a name change its worth."""
+    if match["key"]:
+        return KEY
+    if _NUMBER.fullmatch(match["name"]):
+        return NUMBER
+    if _is_field(match.string, *match.span("name")):
+        return FIELD
+    return 1.0
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
@@ -325,5 +332,5 @@ def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:
     # Without this lower bound, a segment that matches only common words would count as holding the whole question.
     most = max(best, math.log(chances), SMALL)
     # Summed exactly, because sets have a different order in each process.
-    held_by_each = (math.fsum(map(rarity.__getitem__, held)) for held in hits)
+    held_by_each = [math.fsum(map(rarity.__getitem__, held)) for held in hits]
     return [min(1.0, held / most) for held in held_by_each]

@@ -242,7 +242,8 @@ def _split_container(
     found.containers.append(Container())  # replaced below, when its kind is known
     is_object = text[start] == "{"
     members = list(members_of(text, start, stop))
-    is_framed = bool(_FRAMED.fullmatch(path)) and any(step in _TEXTS for step, *_ in members)
+    steps = [step for step, *_ in members]
+    is_framed = _FRAMED.fullmatch(path) and not _TEXTS.isdisjoint(steps)
     for index, (step, begin, value, end) in enumerate(members):
         # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
         is_object = is_object or not step.endswith(f"[{index}]")

@@ -69,7 +69,6 @@ class SegmentPacker:
         """
         self._found = found
         self._segments = found.segments
-        self._containers = found.containers
         self._scores = scores
         self._ranking = ranking
         self._asked = ranking.asked
@@ -162,7 +161,7 @@ class SegmentPacker:
         price -= self._gap / 2 * (is_after_shown + is_before_shown)
         segment = self._segments[index]
         if segment.container not in self._opened:
-            path = self._containers[segment.container].path
+            path = self._found.containers[segment.container].path
             price += self._gap + len(path) / PATH_CHARACTERS
         for parent in self._found.above(index):
             if parent not in self._taken:
@@ -193,7 +192,7 @@ class SegmentPacker:
         """Return the neighbours of a segment that are not taken; in a JSON object that matches the question, all members."""
         container = self._segments[index].container
         siblings = self._indexes_of[container]
-        is_object = self._containers[container].kind == "object"
+        is_object = self._found.containers[container].kind == "object"
         if not is_object or not self._relevance[index]:
             place = bisect_left(siblings, index)
             before = max(0, place - 1)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import Stemmer
 
@@ -55,7 +55,8 @@ _ACCENT = re.compile("[\u0300-\u036f]+")
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH_FORMS = dict[str, int]()
 for _number, _name in enumerate(_MONTHS.split(), 1):
-    _MONTH_FORMS.update(dict.fromkeys((_name, _name[:3], _name[:4]), _number))
+    for _form in (_name, _name[:3], _name[:4]):
+        _MONTH_FORMS[_form] = _number
 _MONTH_NAMES = frozenset(
     form for month in _MONTH_FORMS for form in (month, month.title(), month.upper())
 )
@@ -116,10 +117,7 @@ def wanted_by(query: str) -> list[str]:
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return those of the lexemes `wanted` that `text` has."""
-    text = blanked_colours(text)
-    words = dict.fromkeys(COMPOUND.findall(text))
-    lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
-    return set(wanted).intersection(lexemes)
+    return set(wanted).intersection(analyze(text).counts)
 
 
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:

@@ -112,7 +112,8 @@ def often(count: int) -> float:
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes, separated by spaces."""
-    return " ".join(lexeme + _count_step(count)[0] for lexeme, count in counts.items())
+    names = [lexeme + _count_step(count)[0] for lexeme, count in counts.items()]
+    return " ".join(names)
 
 
 def postings(
@@ -131,12 +132,11 @@ def postings(
         counts = frequencies[lexeme]
         rarity = idf(sum(counts), statistics.passages)
         names = statistics.owner.names_of(lexeme)
-        for name, (_, often), count in zip(names, STEPS, counts, strict=True):
-            if not count:
-                continue
-            weight = rarity * often * (K1 + 1) * size
-            base = (often + K1 * (1 - B)) * size
-            found.append(Posting(name, weight, base))
+        for name, (_, occurring), count in zip(names, STEPS, counts, strict=True):
+            if count:
+                weight = rarity * occurring * (K1 + 1) * size
+                base = (occurring + K1 * (1 - B)) * size
+                found.append(Posting(name, weight, base))
     return found
 
 

@@ -51,27 +51,24 @@ class CheckedCasts:
             return value
         if not any(map(str.isdigit, value)):
             return None
-        self._check(value, cast)
-        return value
-
-    def _check(self, text: str, cast: int) -> None:
-        if not is_cast_whole(text):
+        if not is_cast_whole(value):
             raise InvalidQueryError(
-                f"CAST would take {shown(text)} in {self._sources[cast]} for another number: "
+                f"CAST would take {shown(value)} in {self._sources[cast]} for another number: "
                 "leave only the number, with substr, replace or CASE"
             )
-        unit = unit_of(text)
+        unit = unit_of(value)
         # 900 has another unit than 3M, but 0 is the same in any unit.
-        if is_plain_number(text) and float(text):
+        if is_plain_number(value) and float(value):
             unit = _WITHOUT_UNIT
         if unit is None:
-            return
-        first, of_first = self._first_with_unit.setdefault(cast, (text, unit))
+            return value
+        first, of_first = self._first_with_unit.setdefault(cast, (value, unit))
         if unit != of_first:
             raise InvalidQueryError(
-                f"CAST would take {shown(first)} and {shown(text)} in {self._sources[cast]} for numbers of one "
+                f"CAST would take {shown(first)} and {shown(value)} in {self._sources[cast]} for numbers of one "
                 "unit: write a CASE with a CAST for each unit"
             )
+        return value
 
     def _with_calls(self, sql: str) -> str:
         """Return the statement with calls such as ``CAST(number_to_cast(amount,0) AS REAL)``."""

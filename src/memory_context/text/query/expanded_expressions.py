@@ -57,7 +57,9 @@ class ExpandedExpressions:
         question about other rows becomes a placeholder. The expressions give NULL in rows that the query leaves out;
         `of_all_rows` removes this guard.
         """
-        return self._guarded(self._expanded(node), node)
+        alternatives = self._expanded(node)
+        conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
+        return [_where(one, conditions) for one in alternatives]
 
     def _expanded(self, node: Expr) -> Alternatives:
         if isinstance(node, exp.Column):
@@ -117,11 +119,6 @@ class ExpandedExpressions:
             if number == wanted:
                 return alternatives
         return []
-
-    def _guarded(self, alternatives: Alternatives, node: Expr) -> Alternatives:
-        """Make expressions NULL in rows for which a WHERE condition fails, except for the condition that *node* is in."""
-        conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
-        return [_where(one, conditions) for one in alternatives]
 
     def _other_conditions(self, node: Expr) -> Iterator[Alternatives]:
         """Yield the expanded conditions of the WHERE clause around *node*, without the condition that *node* is in."""

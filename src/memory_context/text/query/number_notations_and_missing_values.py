@@ -223,7 +223,8 @@ def _of_plain(shapes: set[str]) -> Notation | None:
 
 def _is_doubtful(bodies: list[str]) -> bool:
     """Return whether numbers with points or commas could all be read with a decimal comma as well."""
-    has_marks = any("." in body or "," in body for body in bodies)
+    digits_and_marks = "".join(bodies)
+    has_marks = "." in digits_and_marks or "," in digits_and_marks
     return has_marks and all(map(_COMMA.fullmatch, bodies))
 
 

@@ -204,12 +204,11 @@ class _Uses:
         """Refuse date functions of dates in forms that SQLite does not read, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
-                if is_read_by_sqlite(text) or moment(text) is None:
-                    continue
-                raise InvalidQueryError(
-                    f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
-                    f"in {values.name}: convert it to this form with substr({values.name}, …)"
-                )
+                if moment(text) and not is_read_by_sqlite(text):
+                    raise InvalidQueryError(
+                        f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
+                        f"in {values.name}: convert it to this form with substr({values.name}, …)"
+                    )
 
     def _check_day_numbers(self, node: Expr) -> None:
         """Refuse date functions of 2024, 20250131 or 1735689600, which SQLite takes for days since 4714 BC."""

@@ -57,22 +57,26 @@ def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
 
     The name of an output does not count, unless it is hidden by a column of that name among the columns *read*.
     """
-    group, having, order = map(select.args.get, ("group", "having", "order"))
     checked: list[exp.Expr] = [*select.expressions]
+    having = select.args.get("having")
     if having:
         checked.append(having)
+    order = select.args.get("order")
     if order:
         checked += order.expressions
+    group = select.args.get("group")
     if group is None and not any(map(_aggregates, checked)):
         return None
-    names = _outputs(select)
     terms = group.expressions if group else ()
-    grouped = [_resolved(term, select.expressions, names) for term in terms]
+    grouped = [_resolved(term, select) for term in terms]
+    names = _outputs(select)
     for expression in checked:
         is_output = expression in select.expressions
+        # In ORDER BY, a name alone is first looked for among the outputs.
+        is_name = isinstance(expression, exp.Ordered) and _is_alone(expression.this)
         for column in _bare_columns(expression, grouped):
             name = column.lower()
-            is_hidden = name in read and not _is_name(expression)
+            is_hidden = name in read and not is_name
             if is_output or is_hidden or name not in names:
                 return column
     return None
@@ -80,13 +84,8 @@ def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
 
 def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
     """Return the expressions that a SELECT names with AS, by name."""
-    aliases = (one for one in select.expressions if isinstance(one, exp.Alias))
-    return {alias.alias.lower(): alias.this for alias in aliases}
-
-
-def _is_name(ordered: exp.Expr) -> bool:
-    """Return whether a term of ORDER BY is a name alone, which is first looked for among the outputs."""
-    return isinstance(ordered, exp.Ordered) and _is_alone(ordered.this)
+    outputs = select.expressions
+    return {one.alias.lower(): one.this for one in outputs if isinstance(one, exp.Alias)}
 
 
 def _is_alone(term: exp.Expr) -> bool:
@@ -94,15 +93,16 @@ def _is_alone(term: exp.Expr) -> bool:
     return isinstance(term, exp.Column) and not term.table
 
 
-def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
+def _resolved(term: exp.Expr, select: exp.Select) -> exp.Expr:
     """Return the expression that a GROUP BY term means: the output column of that number or name, or the term itself."""
-    if isinstance(grouped, exp.Literal) and grouped.is_int:
-        number = int(grouped.this)
+    outputs: list[exp.Expr] = select.expressions
+    if isinstance(term, exp.Literal) and term.is_int:
+        number = int(term.this)
         if 0 < number <= len(outputs):
             return outputs[number - 1].unalias()
-    if _is_alone(grouped):
-        return names.get(grouped.name.lower(), grouped)
-    return grouped
+    if _is_alone(term):
+        return _outputs(select).get(term.name.lower(), term)
+    return term
 
 
 def _aggregates(expression: exp.Expr) -> bool:
@@ -135,8 +135,9 @@ def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
 
 def _same(one: exp.Expr, other: exp.Expr) -> bool:
     """Return whether two expressions are the same; one of them may leave out a column's table."""
-    if isinstance(one, exp.Column) and isinstance(other, exp.Column):
-        names = {one.name.lower(), other.name.lower()}
-        tables = {one.table.lower(), other.table.lower()} - {""}
-        return len(names) == 1 and len(tables) < 2
-    return one.unalias() == other
+    if not (isinstance(one, exp.Column) and isinstance(other, exp.Column)):
+        return one.unalias() == other
+    if one.name.lower() != other.name.lower():
+        return False
+    tables = {one.table.lower(), other.table.lower()}
+    return len(tables) == 1 or "" in tables

@@ -22,14 +22,13 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
         gap = prompts.GAP_IN_LINE.format(count=len(value) - limit)
         return value[:limit] + gap.rstrip()
     has_parts = is_list(value) or is_object(value)
-    if value and has_parts and not depth:
+    if not value or not has_parts:
+        return value
+    if not depth:
         return gist(value)
     most = max(1, limit // 3)
-    if is_list(value):
-        items = [abridged(item, limit, depth - 1) for item in value[:most]]
-        if len(value) > most:
-            items.append(prompts.MORE_PARTS.format(count=len(value) - most))
-        return items
+    left_out = len(value) - most
+    more = prompts.MORE_PARTS.format(count=left_out)
     if is_object(value):
         members = dict[Any, Any]()
         for key in islice(value, most):
@@ -37,10 +36,13 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
             if short_key in members:
                 short_key = key
             members[short_key] = abridged(value[key], limit, depth - 1)
-        if len(value) > most:
-            members["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
+        if left_out > 0:
+            members["…"] = more
         return members
-    return value
+    items = [abridged(item, limit, depth - 1) for item in islice(value, most)]
+    if left_out > 0:
+        items.append(more)
+    return items
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds

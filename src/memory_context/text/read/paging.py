@@ -202,7 +202,8 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
         if spent <= budget:
             break
         # Reduced in proportion to the cost, but at least by a tenth, so that few rounds are needed.
-        size = max(1, min(size * budget // spent, size * 9 // 10))
+        in_proportion = size * budget // spent
+        size = max(1, min(in_proportion, size * 9 // 10))
     stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop

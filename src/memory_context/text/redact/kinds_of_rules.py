@@ -105,7 +105,10 @@ class Rule:
             start = hint.start()
             position = start + 1
             for begins, find, kind in tries:
-                if begins(flat, start) and (found := find(text, start)):
+                if not begins(flat, start):
+                    continue
+                found = find(text, start)
+                if found:
                     yield SecretSpan(*found, kind)
                     position = max(position, found[1])
 

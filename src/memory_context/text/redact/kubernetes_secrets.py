@@ -55,8 +55,10 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
             done = line.end()
             if len(line["blanks"]) <= depth and line[0].strip():
                 is_data = _DATA.fullmatch(line[0]) is not None
-            elif is_data and (value := _VALUE.fullmatch(text, *line.span())):
-                yield value
+            elif is_data:
+                value = _VALUE.fullmatch(text, *line.span())
+                if value:
+                    yield value
 
 
 def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:

@@ -64,7 +64,8 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
         rest = _after_prefix(plain, prefix)
         if rest is None:
             return end
-        if end and (foot := _FOOT.match(rest)):
+        foot = _FOOT.match(rest)
+        if foot and end:
             return start + line.index("-----END") + len(foot[0])
         line_end = start + len(_TRAILING.sub("", line))
         if _BODY.fullmatch(rest):
@@ -85,7 +86,8 @@ def _prefix_shape(text: str, position: int) -> list[str] | None:
         start = line_ends[-1].end()
     elif start:
         return None
-    return list(map(_shape, _TOKEN.findall(_COLOUR.sub("", text[start:position]))))
+    before = _COLOUR.sub("", text[start:position])
+    return list(map(_shape, _TOKEN.findall(before)))
 
 
 def _shape(token: str) -> str:
@@ -99,8 +101,8 @@ def _shape(token: str) -> str:
 
 def _after_prefix(line: str, prefix: list[str]) -> str | None:
     """Return the rest of *line* after a prefix of these shapes; None if it does not begin with such a prefix."""
-    is_of_diff = len(prefix) == 1 and {prefix[0], line[:1]} <= _MARKS_OF_DIFFS
-    if is_of_diff:
+    is_of_diff = len(prefix) == 1 and prefix[0] in _MARKS_OF_DIFFS
+    if is_of_diff and line[:1] in _MARKS_OF_DIFFS:
         return line[1:].strip(_PADDING)
     position = 0
     for number, shape in enumerate(prefix, 1):

@@ -34,29 +34,22 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
 
 def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
     """Yield the spans in *text* of any six characters of a secret, or of a whole shorter secret that is a word."""
-    longest_first = range(_PIECE, _SHORTEST_PIECE - 1, -1)
-    for size in longest_first:
-        kinds = _kinds_of_pieces(secrets, size)
-        # Most sizes have no pieces, and the text need not be read for them.
-        if not kinds:
+    kinds = dict[str, str]()
+    for secret in secrets:
+        value = secret.value[:_COMPARED]
+        if len(value) < _SHORTEST_PIECE:
             continue
+        size = min(_PIECE, len(value))
+        for _, piece in _runs(value, size):
+            kinds[piece] = secret.kind
+    sizes = set(map(len, kinds))
+    for size in sorted(sizes, reverse=True):
         for start, piece in _runs(text, size):
             if piece not in kinds:
                 continue
             stop = start + size
             if size == _PIECE or _is_word(text, start, stop):
                 yield SecretSpan(start, stop, kinds[piece])
-
-
-def _kinds_of_pieces(secrets: Sequence[Secret], size: int) -> dict[str, str]:
-    """Return the kind of each piece of this size; below six characters only a whole secret is a piece."""
-    kinds = dict[str, str]()
-    for secret in secrets:
-        value = secret.value[:_COMPARED]
-        if size in (_PIECE, len(value)):
-            for _, piece in _runs(value, size):
-                kinds[piece] = secret.kind
-    return kinds
 
 
 def _runs(text: str, size: int) -> Iterator[tuple[int, str]]:

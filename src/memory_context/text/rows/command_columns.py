@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import filterfalse, groupby, islice, pairwise
+from collections.abc import Iterator
+from itertools import islice, pairwise
 
 from memory_context.text.lines import lines_of
 from memory_context.text.ranges import Span
@@ -32,6 +31,7 @@ _LONG = re.compile(
 # Between the entries of a listing: a blank line, the size of the folder, and what could not be read.
 _BETWEEN = re.compile(r"\s*|total [\d,.]+[KMGTP]?|ls: .*")
 _WORD = re.compile(r"\S+")
+_BLANK = re.compile(rb"\0+")
 # What names of columns do not have: characters of sentences and code, dates as numbers, and hashes of commits. `PORT(S)` and
 # `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|[=.,;\[\]{}<>\"'|\\]")
@@ -49,7 +49,7 @@ def command_table(text: str) -> TextTable | None:
     if len(lines) < 2:
         return None
     if any(map(_LONG.fullmatch, lines)) and _is_listing(text):
-        return TextTable(tuple(_LONG.groupindex), partial(_entries, text), "the listing")
+        return TextTable(tuple(_LONG.groupindex), lambda: _entries(text), "the listing")
     return _below_names(text, lines)
 
 
@@ -107,52 +107,62 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
         return None
     if _NOT_IN_NAMES.search(head) or _has_more_than_rows(text):
         return None
-    rows = partial(_lines_below, text)
-    starts = list[int]()
-    if "  " in head:
-        starts = _starts_of_columns(words, rows)
+    starts = _starts_of_columns(text, head, words)
     width = 0
     # Cutting at every space may give more columns: a cell that is longer than its name can fill the gap after it.
     if len(starts) < len(words):
-        width = _columns_of_words(head, words, rows)
-    if starts and len(starts) >= width:
-        cut = partial(sliced, starts=starts)
-    elif width >= 2:
-        cut = partial(str.split, maxsplit=width - 1)
+        width = _columns_of_words(text, head, words)
+    by_words = len(starts) < width
+    if by_words:
         head = " ".join(head.split())
-    else:
+    elif not starts:
         return None
-    sample = [[cell or "" for cell in cut(line)] for line in (head, *islice(rows(), SAMPLED))]
+
+    def cells(line: str) -> Row:
+        """Return the cells of a line."""
+        if by_words:
+            return line.split(maxsplit=width - 1)
+        return sliced(line, starts)
+
+    def rows() -> Iterator[Row]:
+        """Yield the rows below the names, each with as many cells as there are names."""
+        return evened(map(cells, _lines_below(text)), len(columns))
+
+    names = [cell or "" for cell in cells(head)]
+    columns = column_names(names)
     # A printed DataFrame may have numbers as names. They are to the right of its index, which has no name.
-    if sample[0][0] and not has_names(sample):
+    below = [[cell or "" for cell in row] for row in islice(rows(), SAMPLED)]
+    if names[0] and not has_names([names, *below]):
         return None
-    columns = column_names(sample[0])
-    return TextTable(columns, lambda: evened(map(cut, rows()), len(columns)), "the columns")
+    return TextTable(columns, rows, "the columns")
 
 
-def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:
+def _starts_of_columns(text: str, head: str, words: list[re.Match[str]]) -> list[int]:
     """Return where columns begin: after a gap between two words of the names that is blank in all lines.
 
-    Empty if two names are several spaces apart and all lines have no gap between them, or several that are equally good.
+    Empty if no two names are several spaces apart; or if two are, and all lines have no gap between them, or several that
+    are equally good.
     """
-    filled = _filled_places(rows())
+    if "  " not in head:
+        return []
+    filled = _filled_places(text, len(head))
     starts = [0]
     # Rows may have numbers or names of their own, to the left of the first name.
-    gaps = _gaps(0, words[0].start(), filled)
-    if gaps:
-        end_of_cells, gap_end = gaps[0]
-        cells = [row[:end_of_cells].strip() for row in rows()]
+    gap = _BLANK.search(filled, 0, words[0].start())
+    if gap:
+        cells = [row[: gap.start()].strip() for row in _lines_below(text)]
         # A word that only some rows have, with a single space after it, is the first one of `New York`.
-        is_part = gap_end - end_of_cells == 1 and not all(cells) and any(map(str.isalnum, cells))
-        if any(cells) and not is_part:
-            starts.append(end_of_cells)
+        may_be_part = len(gap[0]) == 1 and any(map(str.isalnum, cells))
+        is_column = all(cells) or not may_be_part
+        if any(cells) and is_column:
+            starts.append(gap.start())
     ends = [word.start() for word in words[2:]]
     ends.append(len(filled))
     for (word, following), stop in zip(pairwise(words), ends, strict=True):
         end = word.end()
         start = following.start()
         is_far = start - end > 1
-        gaps = _gaps(end, start, filled)
+        gaps = [gap.span() for gap in _BLANK.finditer(filled, end, start)]
         if not gaps:
             if is_far:
                 return []
@@ -162,13 +172,8 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         has_cells = any(before) and any(after)
         # After the single space in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         if is_far or has_cells:
-            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it. Of
-            # equally wide ones it is the one beside a name: `New York` below a right-aligned name has a gap, too.
-            ranked = sorted(
-                (right - left, left == end or right == start, left) for left, right in gaps
-            )
-            *best, place = ranked.pop()
-            if any(best == others for *others, _ in ranked):
+            place = _widest(gaps, end, start)
+            if place is None:
                 return []
             starts.append(place)
     if len(starts) == 1:
@@ -176,48 +181,51 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     return starts
 
 
-def _filled_places(rows: Iterable[str]) -> bytearray:
-    """Return, for each position in a line, whether any row has a character other than white space there."""
-    filled = bytearray()
-    for row in rows:
+def _widest(gaps: list[Span], end: int, start: int) -> int | None:
+    """Return where the gap begins that separates two columns; None if several are equally good.
+
+    It is the widest one: that after ``10 months ago``, not those within it. Of equally wide ones it is the one beside a
+    name, which ends at *end* or begins at *start*: ``New York`` below a right-aligned name has a gap, too.
+    """
+    ranks = list[tuple[int, bool]]()
+    for left, right in gaps:
+        is_beside_name = left == end or right == start
+        ranks.append((right - left, is_beside_name))
+    best = max(ranks)
+    if ranks.count(best) > 1:
+        return None
+    place, _ = gaps[ranks.index(best)]
+    return place
+
+
+def _filled_places(text: str, width: int) -> bytearray:
+    """Return, for each position up to *width* or the longest row, whether any row has a word there."""
+    filled = bytearray(width)
+    for row in _lines_below(text):
         filled = filled.ljust(len(row), b"\0")
         for word in _WORD.finditer(row):
             filled[word.start() : word.end()] = b"\1" * len(word[0])
     return filled
 
 
-def _gaps(place: int, stop: int, filled: bytearray) -> list[Span]:
-    """Return the runs of positions from *place* to *stop*, between two words, that are blank in all lines."""
-    gaps = list[Span]()
-    between = filled[place:stop].ljust(stop - place, b"\0")
-    for is_filled, run in groupby(between):
-        start = place
-        place += len(list(run))
-        if not is_filled:
-            gaps.append((start, place))
-    return gaps
-
-
-def _columns_of_words(
-    head: str, words: list[re.Match[str]], rows: Callable[[], Iterator[str]]
-) -> int:
+def _columns_of_words(text: str, head: str, words: list[re.Match[str]]) -> int:
     """Return the number of columns if each has one word of a row, and the last has the rest of it; 0 if not certain.
 
     It is certain if most names are capitalised, every row has enough words, and one column has digits in each row; and,
     if the names are aligned, if each word is near its name.
     """
     initials = [word[0][0] for word in words]
-    small = sum(initial.isalpha() and not initial.isupper() for initial in initials)
-    capitals = len(words) - small
+    small = [initial for initial in initials if initial.isalpha() and not initial.isupper()]
+    capitals = len(words) - len(small)
     if len(words) < 3 or capitals < LEAST_CAPITALS * len(words):
         return 0
-    narrowest = min(len(row.split()) for row in rows())
+    narrowest = min(len(row.split()) for row in _lines_below(text))
     if narrowest < len(words) - 1:
         return 0
     width = min(len(words), narrowest)
     is_aligned = "  " in head
     with_digits = set(range(width - 1))
-    for row in rows():
+    for row in _lines_below(text):
         cells = islice(_WORD.finditer(row), width - 1)
         for number, cell in enumerate(cells):
             if not any(map(str.isdigit, cell[0])):
@@ -235,9 +243,8 @@ def _columns_of_words(
 
 def _lines_below(text: str) -> Iterator[str]:
     """Yield the lines below the names, without blank ones and the size that pandas writes below a table."""
-    lines = filter(str.strip, lines_of(text))
-    filled = filterfalse(_SIZE.fullmatch, lines)
-    return islice(filled, 1, None)
+    lines = (line for line in lines_of(text) if line.strip() and not _SIZE.fullmatch(line))
+    return islice(lines, 1, None)
 
 
 def _has_more_than_rows(text: str) -> bool:

@@ -80,7 +80,8 @@ def _parts_of(line: str) -> list[str | None]:
         level, message = _split_level(match["message"])
         return [time, level, match["source"], message]
     if match := _ACCESS.match(line):
-        time = f"{match['year']}-{_day(match)} {match['clock']}{_zone(match)}"
+        day = f"{match['year']}-{_day(match)}"
+        time = f"{day} {match['clock']}{_zone(match)}"
         return [time, None, match["source"], match["message"]]
     if line.lstrip().startswith(("time=", "ts=", "level=", "lvl=", "timestamp=")):
         return _of_pairs(line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import BLANK_LINE
@@ -38,10 +38,11 @@ def names_above(text: str, place: int) -> Span | None:
     stop = end_of_names(text, start, len(text))
     if not stop:
         return None
-    end = text.find(BLANK_LINE, stop, start + LONGEST_RECORD)
     names = text[start:stop]
     is_titled = "\n" in names and not begins_ruled(names)
-    return None if end > 0 and is_titled else (start, stop)
+    if is_titled and BLANK_LINE in text[stop : start + LONGEST_RECORD]:
+        return None
+    return start, stop
 
 
 def blocks_with_names(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -66,23 +67,29 @@ def end_of_names(text: str, start: int, end: int) -> int:
 @lru_cache(maxsize=64)
 def _length_of_names(beginning: str) -> int:
     """Return the length of the names at the beginning of a text, 0 without any; cached, as it is needed for each row."""
-    lines = list(takewhile(bool, islice(beginning.split("\n"), HEADER_LINES)))
+    first_lines = beginning.split("\n")[:HEADER_LINES]
+    lines = list(takewhile(bool, first_lines))
     if len(beginning) == HEADER_CHARACTERS and len(lines) < HEADER_LINES:
         lines = lines[:-1]  # the last one may be cut off
     if len(lines) < LEAST_LINES:
         return 0
     names = lines_of_names(lines)
-    # A drawn table may have a bar at either end and no rule.
-    block = "\n".join(line.replace("│", "|").strip("|") for line in lines)
-    # With two columns, prose that has one comma in every line would look like a table.
-    if not names and (len(named_columns(block)) >= LEAST_COLUMNS or _names_columns(block)):
+    if not names and _begins_with_names(lines):
         names = 1
     return len("\n".join(lines[:names]))
 
 
-def _names_columns(block: str) -> bool:
-    """Return whether the first line of a block names columns; two names must have a gap between them, which titles lack."""
+def _begins_with_names(lines: list[str]) -> bool:
+    """Return whether the first of these lines names columns that have no rule below their names."""
+    # A drawn table may have a bar at either end.
+    block = "\n".join(line.replace("│", "|").strip("|") for line in lines)
+    # With two columns, prose that has one comma in every line would look like a table.
+    if len(named_columns(block)) >= LEAST_COLUMNS:
+        return True
+    # Two names must have a gap between them, which titles lack.
     first = block.partition("\n")[0].strip()
-    table = certain_columns(block) if "  " in first else None
+    if "  " not in first:
+        return False
+    table = certain_columns(block)
     # The columns of a listing have names that are not in it.
     return table is not None and first.endswith(table.columns[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, count
+from itertools import chain
 from operator import eq
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ FEW = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
-
+_WITH_UNIT = re.compile(r"\d.*\D")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -63,7 +63,10 @@ def names_another_table(rows: Rows, above: Rows) -> bool:
     names, *below = rows
     if any(map(is_number, names)) or not all(map(is_filled, names)):
         return False
-    if names_numbers(rows) or (any(map(eq, names, above[0])) and has_names(above)):
+    if names_numbers(rows):
+        return True
+    recurs = any(map(eq, names, above[0]))
+    if recurs and has_names(above):
         return True
     if not below or any(map(is_number, chain(*below))):
         return False
@@ -80,13 +83,14 @@ def _is_like_those_below(rows: Rows) -> bool:
     repetitive = 0
     for first, below in _columns(rows):
         shape = _shape(first)
+        shapes = list(map(_shape, below))
         least = 1 if len(below) <= FEW else 2
-        if [_shape(cell) for cell in below].count(shape) >= least:
+        if shapes.count(shape) >= least:
             if "0" in shape:
                 return True
             is_like = True
-        else:
-            repetitive += 2 * len(set(below)) < len(below)
+        elif 2 * len(set(below)) < len(below):
+            repetitive += 1
     return is_like and repetitive < 2
 
 
@@ -118,9 +122,9 @@ def _has_series(row: Sequence[str]) -> bool:
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
     # Each with a unit: `1m 5m 15m`, or `50% 99%`.
-    if all(cell[0].isdigit() and not cell[-1].isdigit() for cell in numbers):
+    if all(map(_WITH_UNIT.fullmatch, numbers)):
         return True
     if len(numbers) < SHORTEST_COUNT:
         return False
-    first = 0 if numbers[0] == "0" else 1
-    return all(map(eq, numbers, map(str, count(first))))
+    counted = [str(number) for number in range(len(numbers) + 1)]
+    return numbers in (counted[:-1], counted[1:])

@@ -98,8 +98,10 @@ class _Block:
 
     def add(self, name: str, value: str) -> None:
         """Add a field, or another value of a field that the record already has."""
-        self.again += name in self.fields and name != self.last
-        self.fields.setdefault(name, [])
+        if name not in self.fields:
+            self.fields[name] = []
+        elif name != self.last:
+            self.again += 1
         self.last = name
         self.is_open = not value
         self.extend(value, ", ")
@@ -188,7 +190,10 @@ def record_table(text: str, documents: list[Any]) -> TextTable | None:
 def _is_log_of_pairs(text: str) -> bool:
     """Return whether most of a text's fields are lines of several pairs, of which the first would be the only name."""
     several = len(_SEVERAL_PAIRS.findall(text))
-    return several > 0 and 2 * several > sum(1 for line in _read(text) if line.field)
+    if not several:
+        return False
+    fields = [line for line in _read(text) if line.field]
+    return 2 * several > len(fields)
 
 
 def _pairs(text: str, form: _Form) -> Iterator[Row]:
@@ -243,9 +248,10 @@ def _form_of(text: str) -> _Form:
         else:
             is_title = _TITLE.fullmatch(line.text) is not None
             is_first = is_heading or is_title or _ends_block(line.text)
+    has_sections = has_sections or sign == "="
     opener = max(openers, key=openers.__getitem__, default="")
     if openers[opener] > 1:
-        return _Form(opener, indent, sign, has_sections or sign == "=")
+        return _Form(opener, indent, sign, has_sections)
     # Facts above records may be indented less than these are, all of which then begin with one field.
     openers_at = Counter(depth for depth, _ in deeper)
     recurring = [
@@ -254,7 +260,7 @@ def _form_of(text: str) -> _Form:
         if count > 1 and openers_at[depth] == 1
     ]
     indent, opener = min(recurring, default=(indent, ""))
-    return _Form(opener, indent, sign, has_sections or sign == "=")
+    return _Form(opener, indent, sign, has_sections)
 
 
 def _blocks(text: str, form: _Form) -> Iterator[_Block]:

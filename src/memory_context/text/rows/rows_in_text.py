@@ -77,12 +77,13 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
     if inner is not text:
         return table_of(inner)
     value = parse(text)
-    if value is NOTHING:
-        table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
-        if table is None and may_lead and (rest := behind_lead(text)):
-            return _rows_in(rest, may_lead=False)
+    if value is not NOTHING:
+        return table_of_value(value)
+    table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
+    if table or not may_lead:
         return table
-    return table_of_value(value)
+    rest = behind_lead(text)
+    return _rows_in(rest, may_lead=False) if rest else None
 
 
 def _of_other_text(text: str) -> TextTable | None:
@@ -145,9 +146,12 @@ def _of_block(text: str) -> TextTable | None:
     # The other lines must not be rows, and not too many.
     others = text.replace(block, "", 1)
     filled = sum(1 for line in lines_of(others) if line.strip())
-    if filled > block.count("\n") + 1 or ("|" in block and "|" in others):
+    are_too_many = filled > block.count("\n") + 1
+    if are_too_many or ("|" in block and "|" in others):
         return None
-    if not end_of_names(block, 0, len(block)) or any(blocks_with_names(others, 0, len(others))):
+    if not end_of_names(block, 0, len(block)):
+        return None
+    if any(blocks_with_names(others, 0, len(others))):
         return None
     return _of_single_table(block)
 

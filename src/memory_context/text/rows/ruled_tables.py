@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import filterfalse, islice, pairwise, takewhile
+from itertools import islice, pairwise
 
 from memory_context.text.lines import BLANK_LINE, lines_of
 from memory_context.text.rows.rows_under_columns import (
@@ -38,7 +38,6 @@ DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
 _MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
-_DOTS = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
 _LEFT_OUT = re.compile(
     rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
@@ -65,10 +64,11 @@ def ruled_table(text: str) -> TextTable | None:
     if not below:
         return None
     first = next(place for place, line in enumerate(head) if _is_rule_of_columns(line))
-    # In a frame the names are between two rules, else above one.
-    names, *types = head[first + 1 : below - 1] or head[first - 1 : first]
-    if not _are_types(types):
+    # In a frame the names are between two rules, with types below them; else they are above one.
+    in_frame = head[first + 1 : below - 1]
+    if not _are_types(in_frame[1:]):
         return None
+    names = in_frame[0] if in_frame else head[first - 1]
     read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
     table = read(text, names, below, head[first])
     return table if len(table.columns) > 1 else None
@@ -85,8 +85,9 @@ def lines_of_names(head: Sequence[str]) -> int:
     first = rules[0]
     if first and head[first - 1].strip() and not _begins_frame(head[first]):
         return first + 1
-    is_framed = len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES
-    return rules[1] + 1 if is_framed else 0
+    if len(rules) > 1 and 1 < rules[1] - first <= LINES_OF_NAMES:
+        return rules[1] + 1
+    return 0
 
 
 def _begins_frame(rule: str) -> bool:
@@ -99,12 +100,11 @@ def _is_rule_of_columns(line: str) -> bool:
 
 def is_no_single_table(text: str) -> bool:
     """Return whether a text holds several tables with rules, or a row between bars with dots in the place of other rows."""
-    tables = list(islice(_tables(text), 2))
-    if len(tables) > 1:
-        return True
-    # Most texts have no dots, and need not be searched line by line.
-    has_dots = any(dots in text for dots in _DOTS)
-    return has_dots and _LEFT_OUT.search(text) is not None
+    tables = 0
+    for block in text.split(BLANK_LINE):
+        if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
+            tables += 1
+    return tables > 1 or _LEFT_OUT.search(text) is not None
 
 
 def joined_tables(text: str) -> TextTable | None:
@@ -130,13 +130,6 @@ def begins_ruled(block: str) -> bool:
     return any(map(_is_rule_of_columns, block.split("\n", 2)[:2]))
 
 
-def _tables(text: str) -> Iterator[str]:
-    """Yield each block between blank lines that begins with the names of a table with rules."""
-    for block in text.split(BLANK_LINE):
-        if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
-            yield block
-
-
 def _are_types(lines: Iterable[str]) -> bool:
     """Return whether the lines below the names hold types only."""
     for line in lines:
@@ -151,7 +144,7 @@ def markdown_table(text: str) -> TextTable | None:
     if "|" not in text:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
-        if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
+        if "|" in names and DELIMITER_ROW.fullmatch(rule):
             table = _between_bars(text, names, above + 2)
             return table if table.columns else None
     return None
@@ -167,36 +160,33 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
     if rule:
         bar = _BAR
         name = "the table"
-    is_framed = names.lstrip().startswith(tuple(_BARS))
+    bars = tuple(_BARS)
+    is_framed = names.lstrip().startswith(bars)
     columns = _cells(names, bar, is_framed=is_framed)
     crossings = [match.start() for match in _CROSSING.finditer(rule)]
 
-    def cells_of(line: str) -> Row:
-        """Return the cells of a line."""
-        cells = _cells(line, bar, is_framed=is_framed)
-        if not rule or len(cells) <= len(columns):
-            return cells
-        # If a cell holds a bar, the rule shows where the cells begin.
-        if not _has_bars_at(line, crossings):
-            return cells
-        bounds = crossings
-        if not is_framed:
-            bounds = [-1, *crossings, len(line)]
-        return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
+    def rows_as_written() -> Iterator[Row]:
+        """Yield the cells of each line below the names."""
+        for line in islice(lines_of(text), below, None):
+            if rule and _RULE.fullmatch(line):
+                if _ENDS_COLUMNS.search(line):
+                    return
+                continue
+            if not bar.search(line):
+                return
+            cells = _cells(line, bar, is_framed=is_framed)
+            # If a cell holds a bar, the rule shows where the cells begin, unless wide characters have shifted the bars.
+            has_more = rule and len(cells) > len(columns)
+            if has_more and all(line.startswith(bars, place) for place in crossings):
+                cells = _cells_at(line, crossings, is_framed=is_framed)
+            yield cells
 
     def rows() -> Iterator[Row]:
-        """Return an iterator over the rows below the names, each with as many cells as these."""
-        lines: Iterator[str] = islice(lines_of(text), below, None)
-        if rule:
-            lines = filterfalse(_RULE.fullmatch, takewhile(_continues_columns, lines))
-        cells = map(cells_of, takewhile(bar.search, lines))
-        return map(with_nulls, evened(cells, len(columns), " | "))
+        """Yield the rows, each with as many cells as there are names."""
+        for row in evened(rows_as_written(), len(columns), " | "):
+            yield with_nulls(row)
 
     return TextTable(column_names(columns), rows, name)
-
-
-def _continues_columns(line: str) -> bool:
-    return not (_ENDS_COLUMNS.search(line) and _RULE.fullmatch(line))
 
 
 def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
@@ -213,9 +203,12 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     return cells
 
 
-def _has_bars_at(line: str, crossings: list[int]) -> bool:
-    """Return whether a line has bars at the crossings of the rule; it does not if wide characters have shifted them."""
-    return all(line.startswith(tuple(_BARS), place) for place in crossings)
+def _cells_at(line: str, crossings: list[int], *, is_framed: bool) -> Row:
+    """Return the cells of a line between the crossings of the rule."""
+    bounds = crossings
+    if not is_framed:
+        bounds = [-1, *crossings, len(line)]
+    return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
 
 
 def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:

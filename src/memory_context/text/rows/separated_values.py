@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, groupby, islice
@@ -62,10 +61,7 @@ def separated_table(text: str) -> TextTable | None:
 
     for delimiter in sorted(heads, key=rank):
         head = heads[delimiter]
-        is_grouped = delimiter == "," and "," not in _GROUPED.sub("", text[:BEGINNING])
-        if is_grouped or not _are_rows(head, delimiter):
-            continue
-        if not _are_sentences(text, head, delimiter):
+        if _are_rows(head, delimiter) and not _separates_no_cells(text, head, delimiter):
             return _table_of(text, delimiter, head)
     return None
 
@@ -79,9 +75,9 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
     if _holds_other_tables(text, delimiter, names) or _may_lose_rows(text, delimiter):
         return None
     # The last two cells of `Oslo,1,234` may mean 1234; those of `Oslo,late, but paid` are one text with a comma in it.
-    ends = (row[width - 1 :] for row in _rows(text, delimiter) if any(row[width:]))
-    if any(map(is_number, chain.from_iterable(ends))):
-        return None
+    for row in _rows(text, delimiter):
+        if any(row[width:]) and any(map(is_number, row[width - 1 :])):
+            return None
     is_padded = any(cell != cell.strip() for cell in first)
 
     def rows() -> Iterator[Row]:
@@ -92,8 +88,7 @@ def _table_of(text: str, delimiter: str, head: list[Row]) -> TextTable | None:
                 cells = [cell and cell.strip() for cell in row]
             yield with_nulls(cells)
 
-    unnamed = [""] * width
-    columns = column_names(names or unnamed)
+    columns = column_names(names or [""] * width)
     name = f"the {DELIMITERS[delimiter]}"
     return TextTable(columns, rows, name, by_semicolons=delimiter == ";")
 
@@ -131,9 +126,7 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
         table = list(islice(block, LINES_TRIED))
         if not above:
             above = table
-            continue
-        rows = [row for row in table if len(row) > 1]
-        if names_another_table(rows, above):
+        elif names_another_table([row for row in table if len(row) > 1], above):
             return True
     return False
 
@@ -164,11 +157,11 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
     if len(rows) < 2:
         return False
     first = rows[0]
-    same = sum(1 for row in rows if len(row) == len(first))
     # Without any first cell it is an indented list.
     if len(first) < LEAST_CELLS or not any(row[0].strip() for row in rows):
         return False
-    if same < LEAST_EVEN * len(rows):
+    widths = list(map(len, rows))
+    if widths.count(len(first)) < LEAST_EVEN * len(rows):
         return False
     if delimiter == "\t":
         return True
@@ -188,15 +181,18 @@ def _are_rows(rows: list[Row], delimiter: str) -> bool:
     return code < 0.5 * len(rows)
 
 
-def _are_sentences(text: str, rows: list[Row], delimiter: str) -> bool:
-    """Return whether each line has one delimiter, with a space after it, as sentences have commas.
+def _separates_no_cells(text: str, rows: list[Row], delimiter: str) -> bool:
+    """Return whether all commas are within numbers, or each line has one delimiter with a space after it, as sentences do.
 
     A column of words with digits, such as hashes, shows that it is a table; if bars separate the cells, so does a text
     with only numbers below it.
     """
+    if delimiter == "," and "," not in _GROUPED.sub("", text[:BEGINNING]):
+        return True
     if len(rows[0]) != 2:
         return False
-    if len(rows) >= LEAST_LINES and all(_WORD_WITH_DIGIT.fullmatch(row[-1]) for row in rows[1:]):
+    last_cells = [row[-1] for row in rows[1:]]
+    if len(rows) >= LEAST_LINES and all(map(_WORD_WITH_DIGIT.fullmatch, last_cells)):
         return False
     if delimiter == "|" and names_numbers(rows):
         return False
@@ -212,7 +208,9 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[R
         InvalidSelectionError: A row cannot be read.
     """
     for row in _parsed(_reader(text, delimiter)):
-        if keeps_blank or not _is_blank_line(row, delimiter):
+        # A line of white space, tabs included, is no row.
+        may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
+        if keeps_blank or not (may_be_blank and _is_blank(row)):
             yield row
 
 
@@ -233,18 +231,13 @@ def _lines(text: str) -> Iterable[str]:
     return io.StringIO(text, newline="\n")
 
 
-def _is_blank_line(row: list[str], delimiter: str) -> bool:
-    """Return whether a row is a line of white space, tabs included. Such a line inside a cell is not a row."""
-    may_be_blank = len(row) < LEAST_CELLS or delimiter == "\t"
-    return may_be_blank and _is_blank(row)
-
-
 def _may_lose_rows(text: str, delimiter: str) -> bool:
     """Return whether a quotation mark that is never closed may have made one cell of several rows."""
     if '"' not in text:
         return False
     try:
-        deque(_reader(text, delimiter, strict=True), maxlen=0)
+        for _ in _reader(text, delimiter, strict=True):
+            pass
     except csv.Error:
         cells = chain.from_iterable(_rows(text, delimiter))
         return any("\n" in cell for cell in cells)

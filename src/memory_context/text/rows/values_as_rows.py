@@ -48,16 +48,14 @@ class FoundRecords:
         """Return whether its items are objects or lists; if *mostly*, at least half of them are enough."""
         if is_object(self.value):
             return True
-        records = sum(isinstance(item, dict | list) for item in self.value)
+        count = sum(1 for item in self.value if isinstance(item, dict | list))
         if mostly:
-            records *= 2
-        return records >= len(self.value)
+            count *= 2
+        return count >= len(self.value)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of its columns, if they are beside it; otherwise ``()``."""
-        if is_object(self.value):
-            return ()
         return names_beside(self.owner, self.value)
 
 
@@ -110,7 +108,9 @@ def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
         else:
             members.append(member)
     for member in members:
-        if not is_list(member) or member is rows or widths != {len(member)}:
+        if not is_list(member) or member is rows:
+            continue
+        if widths != {len(member)}:
             continue
         named = [item.get("name") if is_object(item) else item for item in member]
         names = [name for name in named if isinstance(name, str)]
@@ -151,18 +151,13 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
     waiting = [FoundRecords("$", "", value, {})]
     while waiting:
         found = waiting.pop()
-        member = records_by_columns(found.value) or found.value
-        if not member:
-            continue
-        if is_list(member):
-            yield replace(found, value=member)
-        elif is_object(member):
-            if _are_alike(list(member.values())):
-                yield replace(found, value=member)
-                continue
-            for key, inner in member.items():
+        value = records_by_columns(found.value) or found.value
+        if is_object(value) and not _are_alike(list(value.values())):
+            for key, member in value.items():
                 path = f"{found.path}.{key}"
-                waiting.append(FoundRecords(path, key, inner, member))
+                waiting.append(FoundRecords(path, key, member, value))
+        elif value and isinstance(value, dict | list):
+            yield replace(found, value=value)
 
 
 def _are_alike(members: list[Any]) -> bool:
