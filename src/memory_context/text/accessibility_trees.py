@@ -61,7 +61,7 @@ _ROW = "| "
 PROPERTY = "/"
 
 
-class _Line(NamedTuple):
+class _LineOfWords(NamedTuple):
     """A line of words, the mark of a heading before it, and the number of the tree's line in which it begins."""
 
     words: str
@@ -88,7 +88,7 @@ class _Element:
     role: str = ""
     words: str = ""
     mark: str = ""
-    lines: list[_Line] = field(default_factory=list[_Line])
+    lines: list[_LineOfWords] = field(default_factory=list[_LineOfWords])
     roles: set[str] = field(default_factory=set[str])
 
 
@@ -100,7 +100,7 @@ def words_of_tree(text: str) -> PageWords | None:
     if "[ref=" not in text[:FARTHEST]:
         return None
     page = unwrap(text).text
-    lines = [_Line(line, number) for number, line in enumerate(page.split("\n"), 1)]
+    lines = [_LineOfWords(line, number) for number, line in enumerate(page.split("\n"), 1)]
     found = list(map(_element_in, lines))
     numbers = [element.number for element in found if element.role]
     if not numbers:
@@ -116,7 +116,7 @@ def words_of_tree(text: str) -> PageWords | None:
     return PageWords(words, [line.number for line in lines] if page is text else [])
 
 
-def _element_in(line: _Line) -> _Element:
+def _element_in(line: _LineOfWords) -> _Element:
     """Return the element that a line holds, or what is said in it of the element around it; else the line, without a role."""
     beginning = _BEGINNING.match(line.words)
     if not beginning:
@@ -166,7 +166,7 @@ def _unquoted(words: str) -> str:
         return words.strip('"')
 
 
-def _lines_of(elements: Iterable[_Element]) -> list[_Line]:
+def _lines_of(elements: Iterable[_Element]) -> list[_LineOfWords]:
     """Return the lines of the words of a tree's elements, in order, with single blank lines between blocks."""
     page = _Element(-1, 0)
     open_elements = [page]
@@ -179,7 +179,7 @@ def _lines_of(elements: Iterable[_Element]) -> list[_Line]:
             open_elements.append(element)
     while len(open_elements) > 1:
         _close(open_elements)
-    lines = list[_Line]()
+    lines = list[_LineOfWords]()
     for line in page.lines:
         if line.words or (lines and lines[-1].words):
             lines.append(line)
@@ -194,36 +194,36 @@ def _close(open_elements: list[_Element]) -> None:
     around.roles.add(element.role)
 
 
-def _add(lines: list[_Line], more: Sequence[_Line]) -> None:
+def _add(lines: list[_LineOfWords], more: Sequence[_LineOfWords]) -> None:
     """Add lines to others, with a blank one where a table's rows begin or end."""
     if lines and more and lines[-1].words.startswith(_ROW) != more[0].words.startswith(_ROW):
-        lines.append(_Line("", more[0].number))
+        lines.append(_LineOfWords("", more[0].number))
     lines += more
 
 
-def _lines_within(element: _Element) -> list[_Line]:
+def _lines_within(element: _Element) -> list[_LineOfWords]:
     """Return what is read of an element and of those within it: one line if that is short, else a block."""
     if element.role == "row" and element.lines:
         return _row(element)
     number = element.number
-    lines = list[_Line]()
+    lines = list[_LineOfWords]()
     if element.words:
-        lines.append(_Line(element.words, number))
+        lines.append(_LineOfWords(element.words, number))
     _add(lines, element.lines)
     if element.mark:
-        heading = _Line(_joined(lines, " "), number, element.mark)
-        return [_Line("", number), heading, _Line("", number)]
+        heading = _LineOfWords(_joined(lines, " "), number, element.mark)
+        return [_LineOfWords("", number), heading, _LineOfWords("", number)]
     if _CELL.fullmatch(element.role):
         # A blank cell is a cell, too.
-        return [_Line(_joined(lines, " "), number)]
+        return [_LineOfWords(_joined(lines, " "), number)]
     if len(lines) <= 1 or element.role == "rowgroup":
         return lines
     if _is_one_line(element, lines):
-        return [_Line(_joined(lines, " " if "text" in element.roles else " | "), number)]
-    return [_Line("", number), *lines, _Line("", lines[-1].number)]
+        return [_LineOfWords(_joined(lines, " " if "text" in element.roles else " | "), number)]
+    return [_LineOfWords("", number), *lines, _LineOfWords("", lines[-1].number)]
 
 
-def _is_one_line(element: _Element, lines: Sequence[_Line]) -> bool:
+def _is_one_line(element: _Element, lines: Sequence[_LineOfWords]) -> bool:
     """Return whether what is read of an element is one line: it is short, has no rows, and no headings of a page."""
     length = sum(len(line.words) for line in lines)
     if length > _LONGEST.get(element.role, LONGEST_LINE):
@@ -232,18 +232,18 @@ def _is_one_line(element: _Element, lines: Sequence[_Line]) -> bool:
     return not has_headings and not any(line.words.startswith(_ROW) for line in lines)
 
 
-def _row(element: _Element) -> list[_Line]:
+def _row(element: _Element) -> list[_LineOfWords]:
     """Return a row of a table as Markdown writes it; below the names of columns comes a rule."""
     cells = [line.words.replace("|", "\\|") for line in element.lines]
     if element.words:
         cells[0] = f"{element.words} {cells[0]}".rstrip()
-    row = _Line(f"| {' | '.join(cells)} |", element.number)
+    row = _LineOfWords(f"| {' | '.join(cells)} |", element.number)
     if element.roles != {"columnheader"}:
         return [row]
-    return [row, _Line(f"| {RULE_CELL} " * len(cells) + "|", element.number)]
+    return [row, _LineOfWords(f"| {RULE_CELL} " * len(cells) + "|", element.number)]
 
 
-def _joined(lines: Iterable[_Line], between: str) -> str:
+def _joined(lines: Iterable[_LineOfWords], between: str) -> str:
     """Return lines as one, if short without what another one says as well: a field's label, and the text of a picture."""
     parts = [line.words for line in lines if line.words]
     whole = between.join(parts)
