@@ -10,7 +10,7 @@ from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
-from memory_context.text.words_and_names import names
+from memory_context.text.words_and_names import labels, names
 
 # What a provider adds to each message for its role and its limits.
 MESSAGE_TOKENS = 4
@@ -54,8 +54,9 @@ class LedgerEntry:
 
     @cached_property
     def names(self) -> set[str]:
-        """Return the names in it."""
-        return set[str]().union(*map(names, self.message.billed()))
+        """Return the names and labels in it."""
+        billed = self.message.billed()
+        return set[str]().union(*map(names, billed), *map(labels, billed))
 
 
 @dataclass(slots=True)

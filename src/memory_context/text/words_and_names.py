@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -50,6 +51,10 @@ NAME = re.compile(
 )
 _IN_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
+# A value of several words behind a colon, such as a title in JSON or in a repr.
+_LABEL = re.compile(
+    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s[^"'\\\n]{1,60})(?P=quote)(?=\s*(?:[,}]|$))"""
+)
 
 
 def terms(text: str) -> list[str]:
@@ -150,6 +155,11 @@ def weight(word: str) -> int:
     if is_name(word):
         return NAME_WEIGHT
     return 1
+
+
+def labels(text: str, start: int = 0, stop: int = sys.maxsize) -> set[str]:
+    """Return the labels in ``text[start:stop]``: short values of several words behind a colon, as titles are in JSON."""
+    return {match["label"] for match in _LABEL.finditer(text, start, stop)}
 
 
 def names(text: str) -> set[str]:

@@ -129,7 +129,7 @@ def within(scope: Scope) -> Conditions:
 @lru_cache(maxsize=SCOPES)
 def _within(scope: Scope) -> Conditions:
     shape, values = shape_of(scope)
-    return shape.conditions(values.get)
+    return shape.conditions(values.__getitem__)
 
 
 def checked_last(conditions: Conditions) -> Condition:

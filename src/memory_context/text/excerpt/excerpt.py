@@ -167,7 +167,7 @@ def _excerpt(
         lines = ShownLines(text, numbers)
         lines.show(0, len(text))
         return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
-    if not chosen:
+    if not chosen and ranking.finds_records:
         # A row that matches tells more than the text's beginning, even if there is no room for its header.
         alone = [segment._replace(parent=None) for segment in found.segments]
         chosen = packed(replace(found, segments=alone), question, ranking)

@@ -19,7 +19,7 @@ from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
-from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
+from memory_context.text.words_and_names import BLOB, NAME, labels, occurrences, terms, weight
 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
@@ -50,10 +50,6 @@ LEAST_BLOB = 60
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
-# A value of several words in JSON or a repr, such as a title.
-_LABEL = re.compile(
-    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s[^"'\\\n]{1,60})(?P=quote)(?=\s*(?:[,}]|$))"""
-)
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 _COUNTED = re.compile(r"\b\d[\w.:+-]*")
@@ -281,8 +277,7 @@ def _collect_names(
             if name not in shares:
                 shares[name] = _share(match)
             here[name] = None
-        for match in _LABEL.finditer(found.text, start, end):
-            label = match["label"]
+        for label in labels(found.text, start, end) - known:
             shares.setdefault(label, 1.0)
             here[label] = None
         names[index] = list(here)

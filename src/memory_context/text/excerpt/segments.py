@@ -367,14 +367,16 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
         row = 0
+        has_parts = False
         for begin, stop in _packed(text, start, end):
             is_rest = begin > start and text[begin - 1] != "\n"
             parent = header
-            # The rest of a row, or of a line of a log, is not understood without its beginning.
-            if is_rest and (header is not None or LOG_LINE.match(text, segments[row].start)):
+            if is_rest and has_parts:
                 parent = row
             else:
                 row = len(segments)
+                # The rest of a row, or of a line of a log, is not understood without its beginning.
+                has_parts = header is not None or LOG_LINE.match(text, begin) is not None
                 if header is None:
                     parent = _enter_scope(text, begin, stop, scopes, row)
             segments.append(Segment(begin, stop, parent=parent))

@@ -25,7 +25,7 @@ GAP_TOKENS = 2
 NEIGHBOUR = 0.3
 # What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
 # asked for. In other outputs the values are, and its words are elsewhere.
-ASKED_OF_PROSE = 10.0
+ASKED_OF_PROSE = 5.0
 # In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
 # more than 400.
 MOST_APART = 250

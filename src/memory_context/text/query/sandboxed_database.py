@@ -18,6 +18,7 @@ from itertools import chain, islice
 from typing import Any, Self
 
 from memory_context.exceptions import InvalidQueryError
+from memory_context.model.item import encodable
 from memory_context.text.json_documents import to_json
 from memory_context.text.query.number_notations_and_missing_values import (
     NO_VALUE,
@@ -74,6 +75,8 @@ _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
 _MEMBER_NAMED = """
 SELECT fullkey FROM json_tree(iif(json_valid(?1), ?1, '[]')) WHERE key = ?2 LIMIT 1
 """
+# Keys that need no quotation marks, in a path or in SQL.
+_PLAIN_PATH = re.compile(r"[$\w.\[\]]+")
 # A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
 _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
@@ -443,7 +446,9 @@ class LockedDatabase:
         if column := _NO_COLUMN.fullmatch(problem):
             problem += self._meaning_of(column[1], sql)
         if problem.endswith("syntax error"):
-            problem += """; "order id" and "group" need double quotes; in JSON, write "column" ->> '$.list[0].name'"""
+            problem += '; a name such as "order id" or "group" needs double quotes'
+            if "[" in sql:
+                problem += """; in JSON, write "column" ->> '$.list[0].name'"""
         if "not authorized" in problem or "prohibited" in problem:
             problem = "a query can use only the rows of memories and SQL's plain functions"
         parts = [problem]
@@ -458,8 +463,10 @@ class LockedDatabase:
         member = name.rpartition(".")[2]
         for table in self.tables.values():
             for column, cell in zip(table.columns, next(table.rows(), ()), strict=False):
-                for (path,) in self._database.execute(_MEMBER_NAMED, (cell_text(cell), member)):
-                    return f" (in JSON it is {quoted_name(column)} ->> '{path}')"
+                text = encodable(cell_text(cell))
+                for (path,) in self._database.execute(_MEMBER_NAMED, (text, member)):
+                    if len(path) <= LONGEST_EXAMPLE and _PLAIN_PATH.fullmatch(path):
+                        return f" (in JSON it is {quoted_name(column)} ->> '{path}')"
         return ""
 
 

@@ -259,7 +259,7 @@ def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) ->
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())
             held = wanted.held_by(name)
-            ranks[place] = not before.isdisjoint(held), is_about, wanted.share(held)
+            ranks[place] = is_about, not before.isdisjoint(held), wanted.share(held)
     best = max(ranks, key=ranks.__getitem__, default=None)
     counted = set(lexemes_of(asked.counted))
     if best is None or not counted <= held_by(columns[best], counted):

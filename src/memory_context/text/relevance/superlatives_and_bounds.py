@@ -68,7 +68,7 @@ class AskedValue:
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too.
         counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
-        before: The two words before `said`. A column that they name is meant: "with a rating over 7".
+        before: The two words before a bound that no word follows. A column that they name is meant: "with a rating over 7".
     """
 
     is_largest: bool
@@ -132,6 +132,6 @@ def asked_value(message: str) -> AskedValue | None:
         if bound or said.lower() in _COUNTING:
             word = _NEXT_WORD.match(text, match.end())
         counted = word[1] if word else ""
-        before = " ".join(text[:start].split()[-2:])
+        before = " ".join(text[:start].split()[-2:]) if bound and not counted else ""
         return replace(meaning, said=said, bound=bound, counted=counted, before=before)
     return None
