@@ -230,20 +230,6 @@ def test_a_text_in_which_some_lines_have_times_is_no_log() -> None:
     assert not describe("12:00:01 start\n12:00:02 stop\na b\nb c\nc d").startswith("log")
 
 
-def test_a_listing_with_full_times_names_its_files() -> None:
-    """The time zone is no part of a name, and the folder itself is none of its entries."""
-    times = "4096 2026-01-30 06:52:31.026573834 +0000"
-    listing = f"drwxr-xr-x 2 ann ann {times} .\ndrwxr-xr-x 2 ann ann {times} docs\n-rw-r--r-- 1 ann ann {times} app.log\n"
-    assert describe(listing) == "directory listing: 1 file, 1 directory (docs, app.log)"
-
-
-@for_each("place", ["", "app.log:", "17:", "app.log:17:"])
-def test_a_log_is_described_by_its_message(place: str) -> None:
-    """Neither the time with its zone nor the place that grep writes before it is in the description of a log."""
-    line = f"{place}2026-01-30 10:00:37.240 UTC [72] ERROR:  no such table\n"
-    assert describe(line * 9) == "log, 9 lines, 9 errors: (72) ERROR: no such table"
-
-
 def test_a_table_has_as_many_rows_as_line_breaks_say() -> None:
     """Characters that only some programs take for a line break do not make rows, nor hide them."""
     assert describe("a,b\n1,x\u2028y\n2,z\n") == "CSV 2 rows x 2 columns: a, b"

@@ -730,21 +730,6 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
             [6, None, None, None, "a | " * 3000],
         ],
     ),
-    "grep -rn in PostgreSQL's logs": (
-        (
-            "pg/a.log:17:2026-01-30 10:00:37.240 UTC [72] ann@shop psql ERROR:  no such table\n"
-            "pg/a.log:18:2026-01-30 10:00:37.240 UTC [72] ann@shop psql STATEMENT:  select 1\n"
-            "204-2026-01-30 10:00:38.001 UTC [73] LOG:  checkpoint starting: time\n"
-            "12:30:45 INFO at a time of day\n"
-        ),
-        ("line", "time", "level", "source", "message"),
-        [
-            [1, "2026-01-30 10:00:37.240Z", "ERROR", "72", "ann@shop psql ERROR:  no such table"],
-            [2, "2026-01-30 10:00:37.240Z", None, "72", "ann@shop psql STATEMENT:  select 1"],
-            [3, "2026-01-30 10:00:38.001Z", None, "73", "LOG:  checkpoint starting: time"],
-            [4, "12:30:45", "INFO", None, "at a time of day"],
-        ],
-    ),
     "git diff --stat": (
         " CHANGELOG.md | 4 ++++\n"
         + "".join(f" docs/{n}.md    | {n} {'+' * n}-\n" for n in range(2, 12))

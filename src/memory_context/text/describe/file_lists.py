@@ -10,7 +10,7 @@ from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, 
 # A line of `ls -l`: the mode, links, owner and size, a date in one of two forms, the name.
 _LONG = re.compile(
     r"^[\d ]*(?P<type>[-dlcbps])[-rwxsStT]{9}[.+@]? +\d+ .*?"
-    r"(?:[A-Z][a-z]{2} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d \d\d:\d\d\S*(?: [+-]\d{4})?+) "
+    r"(?:[A-Z][a-z]{2} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d \d\d:\d\d\S*(?: [+-]\d{4})?) "
     r"+(?P<name>(?!\.\.?$).*)$",
     re.MULTILINE,
 )

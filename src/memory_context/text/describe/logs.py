@@ -18,13 +18,13 @@ _TIME = (
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 # A time after at most one word, a level after at most 60 characters, a web server's time, `level=info`, or npm's levels.
-LOG_LINE = re.compile(
+_LINE = re.compile(
     rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|(?:\S+ \S+ \S+ )?\[{_TIME}"
     r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
 # What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.
 _PREFIX = re.compile(
-    rf"^(?:(?:\S{{0,60}}:)?[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z| UTC|[+-]\d\d:?\d\d)?[\s\])-]*)?"
+    rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
 _BELOW_STAMPED = (" ", "\t", "Traceback", "Caused by")
@@ -39,14 +39,14 @@ def describe_log(sample: Sample) -> Description | None:
     lines = sample.lines[:LOOKED_AT]
     if len(lines) < 2:
         return None
-    stamped = sum(1 for line in lines if LOG_LINE.match(line))
+    stamped = sum(1 for line in lines if _LINE.match(line))
     # Lines of stack traces, and those that continue an entry, have no time of their own.
     below = sum(1 for line in lines if line.startswith(_BELOW_STAMPED))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
     is_log = has_traces or 2 * stamped > len(lines)
     if not is_log:
         return None
-    if not LOG_LINE.match(lines[0]):
+    if not _LINE.match(lines[0]):
         # A table may have times or levels in its cells, but not in its header.
         heads = (sample.head, behind_lead(sample.head))
         if any(map(named_columns, heads)):

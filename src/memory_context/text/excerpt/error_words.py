@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_FAULTS = (
-    "error failed failure fatal exception traceback panic denied refused undefined killed crash"
-)
+_FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
 # A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
 # there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.

@@ -49,10 +49,10 @@ LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
+VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
-_COUNTED = re.compile(r"\b\d[\w.:+-]*")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -191,20 +191,17 @@ def _faults(
 ) -> tuple[list[int], list[int]]:
     """Return the first of the segments that report an error in the same words, and of them the cause of most errors.
 
-    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail. Then other numbers count as the
-    same words.
+    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail.
     """
-    words = dict[int, str]()
+    first = dict[str, int]()
+    counts = Counter[str]()
     for index in places_of_faults(held_by):
         shown = found.shown(index)
         if reports_fault(shown):
-            words[index] = shown.strip()
-    forms = {index: _COUNTED.sub("0", words[index]) for index in words}
-    counts = Counter(forms.values())
-    first = dict[str, int]()
-    for index, form in forms.items():
-        first.setdefault(form if counts[form] >= LEAST_CAUSED else words[index], index)
-    causes = [first[form] for form, count in counts.most_common(1) if count >= LEAST_CAUSED]
+            fault = shown.strip()
+            first.setdefault(fault, index)
+            counts[fault] += 1
+    causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
     return list(first.values()), causes
 
 
@@ -309,9 +306,9 @@ def _is_field(text: str, start: int, end: int) -> bool:
         farthest = max(0, start - INDENTATION)
         _, _, before_key = text[farthest:start].rpartition("\n")
         return not before_key.strip(" -\t")
+    before = text[start - 2 : start]
     is_last = after in VALUE_ENDS or after[:1] in VALUE_ENDS
-    # Values may be aligned below each other.
-    return is_last and text[max(0, start - INDENTATION) : start].rstrip(" ").endswith((":", "="))
+    return is_last and before in VALUE_BEGINS
 
 
 def _relevances(hits: Sequence[frozenset[str]]) -> list[float]:

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from memory_context.sentences_models_read import GAP
-from memory_context.text.describe.logs import LOG_LINE
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
 from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS, LONGEST_RECORD
@@ -144,13 +143,6 @@ class Segmentation:
         segment = self.segments[index]
         return self.text[segment.start : segment.end]
 
-    def above(self, index: int) -> Iterator[int]:
-        """Yield the segments without which a segment is not understood: its parent and those above it, innermost first."""
-        parent = self.segments[index].parent
-        if parent is not None:
-            yield parent
-            yield from self.above(parent)
-
     def unescaped(self) -> str:
         """Return the text without the escapes in its long strings; every other character keeps its offset."""
         parts = list[str]()
@@ -206,17 +198,12 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
 
 def _split_objects(found: Segmentation, start: int, end: int) -> None:
-    """Split a region into its objects, each along its members, and the text between them.
-
-    Before the first one there may be the end of another, which is left out.
-    """
-    is_between = start == 0
+    """Split a region into its objects, each along its members, and the text between them."""
     for begin, stop in short_objects(found.text, start, end):
-        if is_between and _WORD.search(found.text, start, begin):
+        if _WORD.search(found.text, start, begin):
             _split_text(found, start, begin)
         _split_container(found, begin, GAP, stop)
         start = stop
-        is_between = True
     if _WORD.search(found.text, start, end):
         _split_text(found, start, end)
 
@@ -366,19 +353,10 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
-        row = 0
-        has_parts = False
         for begin, stop in _packed(text, start, end):
-            is_rest = begin > start and text[begin - 1] != "\n"
             parent = header
-            if is_rest and has_parts:
-                parent = row
-            else:
-                row = len(segments)
-                # The rest of a row, or of a line of a log, is not understood without its beginning.
-                has_parts = header is not None or LOG_LINE.match(text, begin) is not None
-                if header is None:
-                    parent = _enter_scope(text, begin, stop, scopes, row)
+            if header is None:
+                parent = _enter_scope(text, begin, stop, scopes, len(segments))
             segments.append(Segment(begin, stop, parent=parent))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
@@ -463,11 +441,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
         return False
     if text.endswith("\n", first, last):
         return False
-    if text[begin - 1] != "\n":
-        return True
-    # The end of a long line does not belong to the next line.
-    is_end = text[first - 1 : first].strip("\n")
-    return not is_end and _indentation(text, begin) >= _indentation(text, first)
+    return text[begin - 1] != "\n" or _indentation(text, begin) >= _indentation(text, first)
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:

@@ -163,16 +163,17 @@ class SegmentPacker:
         if segment.container not in self._opened:
             path = self._found.containers[segment.container].path
             price += self._gap + len(path) / PATH_CHARACTERS
-        for parent in self._found.above(index):
-            if parent not in self._taken:
-                price += self._costs[parent]
+        parent = segment.parent
+        if parent is not None and parent not in self._taken:
+            price += self._costs[parent]
         return price
 
     def _take(self, index: int) -> list[int]:
         """Take a segment and its parent; return its neighbours, whose worth or price this changes."""
         scores = self._scores
-        for taken in (*self._found.above(index), index):
-            if taken in self._taken:
+        segment = self._segments[index]
+        for taken in (segment.parent, index):
+            if taken is None or taken in self._taken:
                 continue
             self._taken[taken] = None
             self._opened.add(self._segments[taken].container)
@@ -219,7 +220,10 @@ def with_more(
             remaining -= GAP_TOKENS
         if remaining < 0:
             break
-        shown.update(dict.fromkeys([*found.above(index), index]))
+        parent = found.segments[index].parent
+        if parent is not None:
+            shown[parent] = None
+        shown[index] = None
     return list(shown)
 
 

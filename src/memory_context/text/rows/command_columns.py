@@ -79,9 +79,12 @@ def _with_index_in_rows(text: str) -> str:
     if left is None or len(index) != len(head) or not index[left.end() - 1 :].isspace():
         return text
     filled = [index[: left.end()] + head[left.end() :]]
+    starts = [name.start() for name in _WORD.finditer(index)]
     for row in rows.split("\n"):
         blanks = len(row) - len(row.lstrip())
-        filled.append(filled[-1][:blanks] + row[blanks:])
+        # Only whole levels are repeated: other blanks align a number, or are a label that is empty.
+        level = max((start for start in starts if start <= blanks), default=0)
+        filled.append(filled[-1][:level] + row[level:])
     return "\n".join(filled)
 
 

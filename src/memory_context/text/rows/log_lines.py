@@ -11,17 +11,13 @@ from memory_context.text.query.dates_and_times import MONTHS
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 COLUMNS = ("line", "time", "level", "source", "message")
-# 2026-01-31T12:00:00,123+01:00, perhaps in brackets or behind a place that grep writes (`app.log:120:`), or the time of
-# day alone.
+# 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.
 _STAMP = re.compile(
-    r"(?:(?:[^\s:]+:)?(?:\d+[:-])?(?=[\[(]?\d{4}[-/]\d\d[-/]))?"
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
 # A level, perhaps in brackets. It may come before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{LEVELS})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
-# A level behind other words, as PostgreSQL writes it: `ann@shop psql ERROR:  relation "x" does not exist`.
-_LEVEL_WITHIN = re.compile(rf"\b(?P<level>{LEVELS}):\s")
 # `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
     r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"
@@ -98,9 +94,6 @@ def _parts_of(line: str) -> list[str | None]:
         level, rest = _split_level(rest)
         if level and source is None:
             source, rest = _split_source(rest)
-    within = _LEVEL_WITHIN.search(rest)
-    if level is None and within:
-        level = within["level"]
     return [stamped_at, level, source, rest]
 
 
