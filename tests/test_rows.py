@@ -97,7 +97,7 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
         ("           mean\ncity day       \nOslo 1     9.50\n     2   -93.42\nRome 1     1.00\n     2      NaN\n", ("city", "day", "mean"), [["Oslo", "1", "9.50"], ["Oslo", "2", "-93.42"], ["Rome", "1", "1.00"], ["Rome", "2", "NaN"]]),
         ("year      2023  2024\ncity day            \nOslo 1    38.0   NaN\n     2     NaN   4.0\n", ("city", "day", "2023", "2024"), [["Oslo", "1", "38.0", "NaN"], ["Oslo", "2", "NaN", "4.0"]]),
         ("year  2023  2024\ncity            \nOslo  38.0   4.0\nRome   8.0   7.0\n", ("city", "2023", "2024"), [["Oslo", "38.0", "4.0"], ["Rome", "8.0", "7.0"]]),
-        ("     v  w\ng         \n-3   1  5\n 7  22  6\n", ("g", "v", "w"), [["-3", "1", "5"], ["7", "22", "6"]]),
+        ("     v  w\ng        \n-3   1  5\n 7  22  6\n", ("g", "v", "w"), [["-3", "1", "5"], ["7", "22", "6"]]),
         ("        v  w\nr           \nnorth  10  4\n        5  2\n", ("r", "v", "w"), [["north", "10", "4"], [None, "5", "2"]]),
     ],
 )  # fmt: skip
