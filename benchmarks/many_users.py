@@ -34,7 +34,7 @@ from memory_context.stores.sql.index import indexing, keyword_index, tsvector
 from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 from memory_context.stores.sql.row_encoding import encode_row
 from memory_context.stores.sql.schema import memories, owners, passages
-from memory_context.text.index.chunks import Chunk
+from memory_context.text.index.chunks_and_metadata_cards import Chunk
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -43,7 +43,7 @@ from memory_context.replay import read_recordings
 from memory_context.replay.needed_and_visible_values import needed_values
 from memory_context.stores import SQLAlchemyStore
 from memory_context.text.index.analyzer import analyze
-from memory_context.text.index.chunks import end_of_chunk
+from memory_context.text.index.chunks_and_metadata_cards import end_of_chunk
 from memory_context.text.words_and_names import STOP_WORDS
 
 BENCH = Scope("bench")

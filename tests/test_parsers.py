@@ -45,7 +45,7 @@ from memory_context.model.records_as_json import deletion_from, item_from
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
 from memory_context.stores.codec import Codec
-from memory_context.stores.files.memory_file_format import parse
+from memory_context.stores.files.memory_file_format_and_defaults import parse
 from memory_context.stores.sql.urls import shown_url, store_url
 from memory_context.tools.ask_memory import AskArgs
 from memory_context.tools.note_tools import (

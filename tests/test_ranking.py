@@ -23,7 +23,7 @@ from memory_context.text.index.bm25 import (
     postings,
     step_of,
 )
-from memory_context.text.index.chunks import SIZE, ChunkStart, card_of, chunks_of
+from memory_context.text.index.chunks_and_metadata_cards import SIZE, ChunkStart, card_of, chunks_of
 from memory_context.text.index.embedders import as_embedding_model
 from memory_context.text.index.keyword_and_vector_scores import Chance, fused
 from memory_context.text.index.lexemes_looked_up import MAX_TERMS, rarest

@@ -33,7 +33,7 @@ from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
-from memory_context.text.index.chunks import card_of
+from memory_context.text.index.chunks_and_metadata_cards import card_of
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.relevance.chosen_records import best_lines
 from memory_context.text.relevance.question_terms import (

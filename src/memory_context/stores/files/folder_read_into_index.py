@@ -33,7 +33,7 @@ from memory_context.stores.files.journals import (
     read_reads,
     reads_line,
 )
-from memory_context.stores.files.memory_file_format import parse, path_of, render
+from memory_context.stores.files.memory_file_format_and_defaults import parse, path_of, render
 from memory_context.stores.files.safe_folder import MemoryFolder
 from memory_context.stores.sql import restore_imported_records
 from memory_context.stores.sql.index import indexing

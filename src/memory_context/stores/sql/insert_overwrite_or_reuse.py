@@ -26,7 +26,7 @@ from memory_context.stores.sql.restore_imported_records import insert_records, t
 from memory_context.stores.sql.row_encoding import RECORDS, decoded_row, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
-from memory_context.text.index.chunks import searchable
+from memory_context.text.index.chunks_and_metadata_cards import searchable
 
 # A record that was changed less than this ago is not written again if only its time would change.
 FRESH = timedelta(minutes=1)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.turns_of_conversations import is_conversation, said_lines
-from memory_context.text.index.chunks import card_of
+from memory_context.text.index.chunks_and_metadata_cards import card_of
 from memory_context.text.read.lines_by_number import LineNumbers
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]

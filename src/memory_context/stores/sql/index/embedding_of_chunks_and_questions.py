@@ -19,7 +19,7 @@ from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import EXIT_SECONDS, within
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.stores.sql.transactions import Database
-from memory_context.text.index.chunks import searchable
+from memory_context.text.index.chunks_and_metadata_cards import searchable
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 
 # The number of texts that the embedder is given at a time.

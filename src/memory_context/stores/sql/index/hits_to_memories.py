@@ -21,7 +21,7 @@ from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, 
 from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
 from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.text.index.analyzer import held_by, words_found_by
-from memory_context.text.index.chunks import card_of, searchable
+from memory_context.text.index.chunks_and_metadata_cards import card_of, searchable
 from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
 

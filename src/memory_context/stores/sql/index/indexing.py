@@ -36,7 +36,7 @@ from memory_context.stores.sql.upserts_locks_and_settings import (
     is_sqlite,
     upsert,
 )
-from memory_context.text.index.chunks import (
+from memory_context.text.index.chunks_and_metadata_cards import (
     SIZE,
     Chunk,
     ChunkStart,

@@ -40,7 +40,7 @@ from memory_context.stores.sql.upserts_locks_and_settings import (
 from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Owner, Statistics
-from memory_context.text.index.chunks import Chunk
+from memory_context.text.index.chunks_and_metadata_cards import Chunk
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, best_chunks
 
 ANALYZER = "analyzer"
