@@ -244,6 +244,31 @@ def test_one_word_brings_a_turn_only_if_it_is_taken_as_known() -> None:
     ]
 
 
+def test_a_later_turn_corrects_with_few_of_the_same_words() -> None:
+    """What was said later comes, too, if it holds only one of the words that the outdated turn holds."""
+    said = turn("The billing service uses port 7443.", "Noted.")
+    later = turn("We moved billing to 7555.", "OK.")
+    text, _ = stored(*FILLERS[:8], said, *FILLERS, later, *FILLERS[:4])
+    found = _records(
+        "Which port does the billing service use?", RecallCandidate(_item("chat", text))
+    )
+    assert any("7555" in one for one in found)
+
+
+def test_long_data_of_a_host_is_not_what_was_said() -> None:
+    """Words in the middle of the data that a host keeps with a message bring no turn."""
+    data = {
+        "reasoning": "so it goes on " * 200 + "pallets in the Marseille depot " + "and on " * 200
+    }
+    lines = [
+        {"role": "human", "text": "Do ships float?", "data": {}},
+        {"role": "ai", "text": "They do.", "data": data},
+    ]
+    text = "\n".join(map(json.dumps, [*lines, {"role": "human", "text": "Thank you.", "data": {}}]))
+    chat = RecallCandidate(_item("chat", text, CONVERSATION))
+    assert not _records("How many pallets are in the Marseille depot?", chat)
+
+
 def test_a_name_that_no_turn_holds_does_not_silence_all_turns() -> None:
     """Whoever asks may name somebody or something else as well; a question about nothing but that stays quiet."""
     said = turn("The new microservice is tern and listens on port 7443.", "Noted.")
@@ -259,6 +284,7 @@ def test_a_name_that_no_turn_holds_does_not_silence_all_turns() -> None:
     [
         ("Close BUG-4411.", True),
         ("Restart heron-2.", True),
+        ("Assign BUG-4411 to Kim, please.", True),
         ("Write a letter to Zuzana.", True),
         (
             "Say hello to everybody in Zuzana, Peter, Ivan, Olga, Hugo and the others, please.",

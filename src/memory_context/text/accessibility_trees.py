@@ -34,7 +34,9 @@ _USED = re.compile(
     "button|checkbox|combobox|iframe|link|listbox|menuitem|menuitemcheckbox|menuitemradio|option|radio|scrollbar|searchbox"
     "|slider|spinbutton|switch|tab|textbox|treeitem"
 )
-_FIELD = "checkbox|combobox|listbox|radio|searchbox|slider|spinbutton|switch|textbox"
+_FIELD = re.compile(
+    r"\b(?:checkbox|combobox|listbox|radio|searchbox|slider|spinbutton|switch|textbox) \"([^\"]+)\""
+)
 _READ = re.compile(
     "blockquote|caption|cell|code|columnheader|definition|deletion|emphasis|generic|gridcell|heading|insertion|listitem|mark"
     "|none|paragraph|presentation|rowheader|strong|subscript|superscript|term|text|time"
@@ -54,6 +56,7 @@ _PROPERTY = re.compile(r"/(?P<name>\w+):\s(?P<value>.*+)")
 _TELLING = re.compile(
     r"\[(?:ref|checked|disabled|expanded|invalid|pressed|required|selected)\b[^]]*]"
 )
+_STATE = re.compile(r"\[(?:checked|disabled|expanded|pressed|selected)\b")
 _LEVEL = re.compile(r"\[level=([1-6])]")
 _PICTURE = re.compile(r"img \"(.*)\"")
 _ROW = "| "
@@ -143,11 +146,13 @@ def _own_words(found: re.Match[str]) -> str:
     """Return what is read of an element itself: all that is needed to use it, or else its words."""
     role, name, attributes = found["role"], found["name"] or "", found["attributes"]
     value = _unquoted(found["value"] or "")
-    is_used = _USED.fullmatch(role) or "[cursor=pointer]" in attributes
+    # The summary of details has a name, as no other element has that is only read.
+    is_named = role == "generic" and name
+    is_used = _USED.fullmatch(role) or is_named or "[cursor=pointer]" in attributes
     if role == "row":
         # Its name repeats its cells.
         name = ""
-    if is_used:
+    if is_used or _STATE.search(attributes):
         telling = _TELLING.findall(attributes)
         words = " ".join(filter(None, [role, name, *telling]))
         return f"{words}: {value}" if value else words
@@ -247,14 +252,13 @@ def _joined(lines: Iterable[_LineOfWords], between: str) -> str:
     """Return lines as one, if short without what another one says as well: a field's label, and the text of a picture."""
     parts = [line.words for line in lines if line.words]
     whole = between.join(parts)
-    if len(whole) > LONGEST_LINE:
+    if len(parts) < 2 or len(whole) > LONGEST_LINE:
         return whole
-    return between.join(part for part in parts if not _is_said_again(part, whole))
+    labels = set(_FIELD.findall(whole))
+    return between.join(part for part in parts if part not in labels and not _is_alike(part, parts))
 
 
-def _is_said_again(part: str, whole: str) -> bool:
-    """Return whether a part of a line is the label of a field, or a picture whose text another part begins with."""
-    picture = _PICTURE.fullmatch(part)
-    if picture:
-        return re.search(rf" {re.escape(picture[1])}(?!\w)", whole) is not None
-    return re.search(rf'(?:{_FIELD}) "{re.escape(part)}"', whole) is not None
+def _is_alike(picture: str, parts: Sequence[str]) -> bool:
+    """Return whether a part is a picture whose text another part begins with."""
+    found = _PICTURE.fullmatch(picture)
+    return found is not None and any(f"{part} ".startswith(f"{found[1]} ") for part in parts)

@@ -20,6 +20,8 @@ NOTED = '{"role": "user", "source": "memory_context"'
 # How the line of a tool's result begins.
 TOOL_RESULT = '{"role": "tool"'
 LONGEST_TURN = 2400
+# What nobody said is known by how it begins, which is looked for so far from a place.
+LONGEST_UNSAID = 8000
 # How far from a place the ends of its turn are looked for: that of an agent that works alone may have megabytes.
 REACH = 64_000
 # A short turn that begins with so few words depends on the turn before it: "No, on Tuesday."

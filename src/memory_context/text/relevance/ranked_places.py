@@ -58,7 +58,7 @@ LEAST_OF_NAMED = 0.35
 # whether the best one is meant.
 NEARLY_AS_MUCH, ABOUT_AS_MUCH = 0.8, 0.6
 # The same for a turn that was said later, and may correct the best one.
-CORRECTS = 0.4
+CORRECTS = 0.2
 # The factors of what a word tells: if it is a name, if no text holds it, and if it only describes a record's text.
 NAMED = 1.5
 MET_NOWHERE = 0.5
@@ -348,9 +348,12 @@ class RankedPlaces:
                 is_named = term.is_name or term.is_capitalised
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
         most = max(told.values(), default=0.0)
+        # A turn that holds an identifier is meant, whoever else is named.
+        named = [terms[number] for number in met & self.asked]
+        is_identified = any(term.is_name and not term.is_short_number for term in named)
         for number in sorted(self.words - met):
             term, rarity = terms[number], self._rarity(number)
-            if self.of_turns and not self.may_be_own(term):
+            if self.of_turns and not is_identified and not self.may_be_own(term):
                 told[number] = NAMED_NOWHERE_IN_TURNS * rarity
             elif not term.is_vague:
                 told[number] = min(MET_NOWHERE * rarity, most)

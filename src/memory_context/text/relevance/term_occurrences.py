@@ -24,7 +24,7 @@ from memory_context.text.excerpt.record_around_place import (
 )
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.excerpt.turns_of_conversations import (
-    LONGEST_TURN,
+    LONGEST_UNSAID,
     blanked_unsaid,
     is_conversation,
 )
@@ -355,8 +355,8 @@ class _ChunkWords:
         stop = chunk.stop + ACROSS
         if is_conversation(text):
             # What nobody said is known by how it begins and ends.
-            start = max(line_start(text, start), start - LONGEST_TURN)
-            stop = min(line_end(text, stop), stop + LONGEST_TURN)
+            start = max(line_start(text, start), start - LONGEST_UNSAID)
+            stop = min(line_end(text, stop), stop + LONGEST_UNSAID)
         self._spans = list(_word_spans(text, start, stop))
         self.places = defaultdict[str, list[int]](list)
         for place, (begin, end) in enumerate(self._spans):
