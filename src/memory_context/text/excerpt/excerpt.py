@@ -142,7 +142,9 @@ def _excerpt(
     regions = [(0, len(text))]
     if len(text) > LARGE:
         regions = hotspots(text, question)
-    records = records_meant(text, question, regions) if ranking.finds_records else []
+    records = list[Record]()
+    if ranking.finds_records:
+        records = records_meant(text, question, regions)
     found = _split(text, [*regions, *spans_of(records)])
     of_records = _segments_of(records, found, budget, cost)
 
@@ -171,10 +173,6 @@ def _excerpt(
         chosen = packed(replace(found, segments=alone), question, ranking)
     is_answer = bool(chosen)
     if not chosen:
-        if fits(text, budget, cost):
-            lines = ShownLines(text, numbers)
-            lines.show(0, len(text))
-            return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
         chosen = packed(found, "", WHATEVER)
     shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
