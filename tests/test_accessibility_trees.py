@@ -159,7 +159,12 @@ MAIL = """\
     - row "Bob Lund Invoice 2" [selected] [ref=m12] [cursor=pointer]:
       - gridcell "Bob Lund" [ref=m13]
       - gridcell "Invoice 2" [ref=m14]
+    - row "Day" [ref=m16]:
+      - gridcell "3" [selected] [ref=m17]
+      - gridcell "4" [ref=m18]
   - text: 2 of 80 mails
+  - group [ref=m19]:
+    - generic "More options" [ref=m20]
 ... [12000 characters left out] ...
 - <changed> button "Undo" [ref=m15]
 """
@@ -167,9 +172,16 @@ MAIL = """\
 
 def test_a_row_that_is_clicked_keeps_its_reference() -> None:
     """The reference of a row stands in its first cell; bars in cells are escaped; what is around the rows is no row."""
-    table = 'grid "Mails"\n\n| row [ref=m9] Ann Ito | Invoice \\| 1 |\n| row [selected] [ref=m12] Bob Lund | Invoice 2 |\n\n'
+    table = 'grid "Mails"\n\n| row [ref=m9] Ann Ito | Invoice \\| 1 |\n| row [selected] [ref=m12] Bob Lund | Invoice 2 |\n'
     assert table in _words(MAIL)
     assert "\n2 of 80 mails\n" in _words(MAIL)
+
+
+def test_states_and_summaries_keep_their_references() -> None:
+    """The day that is selected, and what opens more of the page, can be used as they are shown."""
+    words = _words(MAIL)
+    assert '| gridcell "3" [selected] [ref=m17] | 4 |' in words
+    assert 'generic "More options" [ref=m20]' in words
 
 
 def test_no_text_stands_beside_the_reference_of_another_element() -> None:

@@ -455,6 +455,24 @@ def test_a_row_is_shown_alone_if_its_header_has_no_room() -> None:
     assert "333,customer 333," in shown.text
 
 
+def test_a_preview_of_a_wide_table_keeps_its_names() -> None:
+    """Only an answer shows a row without its header: a preview without the names would say nothing."""
+    names = ",".join(f"column_{n}" for n in range(90))
+    rows = "\n".join(",".join(f"{n * row % 97}" for n in range(90)) for row in range(200))
+    shown = excerpt(f"{names}\n{rows}", "97", 300, len, ranking=PREVIEW)
+    assert "column_0," in shown.text
+
+
+def test_a_title_that_is_in_the_prompt_is_not_worth_showing_again() -> None:
+    """The titles that a reader has seen leave the room to those that are new."""
+    names = [f"{chr(65 + a)}{chr(97 + b)}rt review of it" for a in range(10) for b in range(6)]
+    events = [{"id": number, "title": name} for number, name in enumerate(names)]
+    text = json.dumps(events, indent=1)
+    shown = excerpt(text, "", 200, len, ranking=PREVIEW, known=set(names[:40])).text
+    assert not any(name in shown for name in names[:40])
+    assert any(name in shown for name in names[40:])
+
+
 def test_a_statement_keeps_its_function() -> None:
     """A line of source code comes with the line that says what it belongs to."""
     body = "\n".join(f"    value_{n} = value_{n - 1} + 1" for n in range(1, 40))

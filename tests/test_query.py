@@ -239,13 +239,16 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
         ("SELECT seat FROM trips", r'it is "legs" ->> \'\$\[0\]\.seat\'\)'),
         ("SELECT legs[0].seat FROM trips", r'"column" ->> \'\$\.list\[0\]\.name\''),
         ("SELECT stop FROM trips", r"no such column: stop; trips"),
+        ("SELECT deep FROM trips", r"no such column: deep; trips"),
     ],
 )
 def test_an_error_says_where_in_json_a_name_stands(
     memory: MemoryManager, sql: str, told: str
 ) -> None:
     """A name that is no column, but a member of the JSON in one, is shown as SQL reads it."""
-    trip = {"id": 1, "end": {"at": "09:00"}, "legs": [{"seat": "12A"}]}
+    # A key that SQL would have to quote is not shown, and half of an emoji is no error of its own.
+    odd = {"it's": {"deep": "\ud83d"}}
+    trip = {"id": 1, "end": {"at": "09:00"}, "legs": [{"seat": "12A"}], "odd": odd}
     memory.store(json.dumps([trip, trip]), key="trips")
     with pytest.raises(InvalidQueryError, match=told):
         memory.query(sql)

@@ -139,6 +139,7 @@ def _rows(question: str, text: str) -> list[str]:
         ("Which account has the highest amount?", LEDGER, ["sales,"]),
         ("which accounts have an amount under 100?", LEDGER, ["rent,", "fees,", "travel,"]),
         ("which hotels have a price per night and a rating over 8?", HOTELS, ['{"hotel": "h-3"']),
+        ("which hotel has low rating and highest price per night?", HOTELS, ['{"hotel": "h-6"']),
         (
             "Which product has the lowest price?",
             SHIPPED,

@@ -258,7 +258,7 @@ def test_a_later_turn_corrects_with_few_of_the_same_words() -> None:
 def test_long_data_of_a_host_is_not_what_was_said() -> None:
     """Words in the middle of the data that a host keeps with a message bring no turn."""
     data = {
-        "reasoning": "so it goes on " * 200 + "pallets in the Marseille depot " + "and on " * 200
+        "reasoning": "so it goes on " * 400 + "pallets in the Marseille depot " + "and on " * 400
     }
     lines = [
         {"role": "human", "text": "Do ships float?", "data": {}},
@@ -276,7 +276,7 @@ def test_a_name_that_no_turn_holds_does_not_silence_all_turns() -> None:
     chat = RecallCandidate(_item("chat", text, CONVERSATION))
     assert _records("Hi Copilot, what is the port of the new microservice?", chat)
     # One word of it is in the turn, but not the name, which tells more.
-    assert not _records("What port does Hamburg have?", chat)
+    assert not _records("What is the port of Hamburg?", chat)
 
 
 @for_each(

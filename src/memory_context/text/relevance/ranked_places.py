@@ -50,8 +50,6 @@ MANY_CHUNKS = 100
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
 # The same for turns, which must hold two words in any case.
 LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN, LEAST_OF_STATEMENT_IN_TURN = 0.33, 0.55, 0.5
-# The same for a turn that holds only one word.
-LEAST_OF_WORD_IN_TURN = 0.3
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
 # Other records are meant as well if they hold this share of what the best one holds: in prose, and where it is uncertain
@@ -251,19 +249,15 @@ class RankedPlaces:
     def _answers(self, place: Occurrence) -> bool:
         """Return whether the record of a place may be what is meant, and not only say more about that.
 
-        A turn must hold two words that are not small, or one that the message takes as known ("our kickoff"), if that is
-        not little of the message: people use the same words about many things. What is no question must take one as known
-        in any case.
+        A turn must hold a word that the message takes as known ("our kickoff"), or, for a question, two words that are not
+        small: people use the same words about many things.
         """
         if not self.of_turns:
             return True
         terms = [self.found.terms[number] for number in self._held(place)]
         telling = [term for term in terms if not term.is_small]
         is_known = partial(is_pointed_at, self.message, in_orders=not self.is_question)
-        takes_as_known = any(map(is_known, terms))
-        if len(telling) > 1:
-            return self.is_question or takes_as_known
-        return takes_as_known and self._share_held(place) >= LEAST_OF_WORD_IN_TURN
+        return any(map(is_known, terms)) or (self.is_question and len(telling) > 1)
 
     def _meant_alike(
         self, best_first: Sequence[Occurrence], *, is_certain: bool
