@@ -1328,7 +1328,7 @@ def test_declarations_before_a_page_are_not_shown() -> None:
 
 
 def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
-    """In prose the words of a question are beside its answer, which comes before the names of the text."""
+    """In prose the words of a question are beside its answer, which comes before the names of the text; not so in JSON."""
     words = (
         "it is in the_{0} of the and so as to be with the all of those who had been at the Lab-{0}"
     )
@@ -1346,6 +1346,10 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
     )
 
     assert lines[20] in shown.text
+    records = json.dumps([{"note": line} for line in lines], indent=1)
+    asked = "Who was at Lab-7 and Lab-9 and how many sheep ill"
+    shown = excerpt(records, asked, 120, default_counter().count, ranking=PREVIEW)
+    assert lines[20] not in shown.text
 
 
 @for_each(

@@ -72,7 +72,9 @@ class SegmentPacker:
         self._scores = scores
         self._ranking = ranking
         self._asked = ranking.asked
-        if ranking.counts_names and found.text.count(" the ") * MOST_APART > len(found.text):
+        is_plain = len(found.containers) == 1
+        is_prose = is_plain and found.text.count(" the ") * MOST_APART > len(found.text)
+        if ranking.counts_names and is_prose:
             self._asked = ASKED_OF_PROSE
         self._cost = cost
         least = ranking.share * max(scores.relevance, default=0.0)
