@@ -28,15 +28,16 @@ _LONGEST = {"paragraph": 10_000, "navigation": 1000} | dict.fromkeys(
     ["feed", "grid", "list", "listbox", "log", "rowgroup", "table", "tree", "treegrid"], 0
 )
 
-# Roles of WAI-ARIA 1.2 (https://www.w3.org/TR/wai-aria-1.2/#role_definitions). A person does something with the first; the
-# labels of fields stand beside them, too; of what is only read, the words say all.
+# Roles of WAI-ARIA 1.2 (https://www.w3.org/TR/wai-aria-1.2/#role_definitions) with which a person does something.
 _USED = re.compile(
     "button|checkbox|combobox|iframe|link|listbox|menuitem|menuitemcheckbox|menuitemradio|option|radio|scrollbar|searchbox"
     "|slider|spinbutton|switch|tab|textbox|treeitem"
 )
+# A field and its name, which may stand beside it a second time, as its label.
 _FIELD = re.compile(
     r"\b(?:checkbox|combobox|listbox|radio|searchbox|slider|spinbutton|switch|textbox) \"([^\"]+)\""
 )
+# Roles of what is only read, so that the words say all.
 _READ = re.compile(
     "blockquote|caption|cell|code|columnheader|definition|deletion|emphasis|generic|gridcell|heading|insertion|listitem|mark"
     "|none|paragraph|presentation|rowheader|strong|subscript|superscript|term|text|time"
@@ -47,16 +48,16 @@ _CARD = re.compile("article|link|listitem")
 _BEGINNING = re.compile(r"(?P<indent>[ \t]*+)- (?:<\w+> )?")
 # A key of YAML that holds a colon: 'heading "Sort: new" [level=2]': …
 _QUOTED_KEY = re.compile(r"'((?:[^']|'')*+)'(.*+)")
+# A role, perhaps a name as text or as a pattern, attributes in brackets, and a value behind a colon.
 _ELEMENT = re.compile(
     r"(?P<role>[a-z]++)(?:\s(?P<name>\"(?:[^\"\\]|\\.)*+\"|/(?:[^/\\]|\\.)++/))?+"
     r"(?P<attributes>(?:\s\[[^]]*+])*+)(?::(?:\s(?P<value>.*+))?)?+"
 )
 _PROPERTY = re.compile(r"/(?P<name>\w+):\s(?P<value>.*+)")
-# The attributes by which an element is used, and those that say what it is set to.
-_TELLING = re.compile(
-    r"\[(?:ref|checked|disabled|expanded|invalid|pressed|required|selected)\b[^]]*]"
-)
-_STATE = re.compile(r"\[(?:checked|disabled|expanded|pressed|selected)\b")
+# The attributes that say what an element is set to, and with them those by which it is used.
+_STATES = "checked|disabled|expanded|pressed|selected"
+_STATE = re.compile(rf"\[(?:{_STATES})\b")
+_TELLING = re.compile(rf"\[(?:ref|invalid|required|{_STATES})\b[^]]*]")
 _LEVEL = re.compile(r"\[level=([1-6])]")
 _PICTURE = re.compile(r"img \"(.*)\"")
 _ROW = "| "

@@ -104,10 +104,13 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         wanted = map(wanted_lexemes, [*asked, *named_before])
         hits = term_hits(texts.items(), list(wanted))
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
-    of_turns, in_others = list[ChunkPlace](), list[ChunkPlace]()
+    of_turns = list[ChunkPlace]()
+    in_others = list[ChunkPlace]()
     for chunk in chunks:
-        is_turn = is_conversation(texts.text_of(chunk.memory_key))
-        (of_turns if is_turn else in_others).append(chunk)
+        if is_conversation(texts.text_of(chunk.memory_key)):
+            of_turns.append(chunk)
+        else:
+            in_others.append(chunk)
     found = found_as_meant(asked, hits, in_others, texts)
     records = list[Expansion]()
     is_clear = True

@@ -474,8 +474,10 @@ def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     no_row: Row = [None] * len(table.columns)
     row = next(table.rows(), no_row)
-    cells = [cell_text(cell)[:LONGEST_EXAMPLE] for cell in row]
-    examples = map("{} ({})".format, table.columns, cells)
+    examples = list[str]()
+    for name, cell in zip(table.columns, row, strict=True):
+        example = cell_text(cell)[:LONGEST_EXAMPLE]
+        examples.append(f"{name} ({example})")
     return listed(examples, LONGEST_COLUMN)
 
 

@@ -48,7 +48,7 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
-# The same for turns, which must hold two words in any case.
+# The same for turns; what else they must hold, `RankedPlaces` decides.
 LEAST_OF_FACT_IN_TURN, LEAST_OF_QUESTION_IN_TURN, LEAST_OF_STATEMENT_IN_TURN = 0.33, 0.55, 0.5
 # The same for a question about something that the answer before it named.
 LEAST_OF_NAMED = 0.35
