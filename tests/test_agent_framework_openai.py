@@ -6,6 +6,7 @@ import json
 
 import pytest
 from agent_framework import Agent, AgentSession, tool
+from agent_framework.exceptions import ChatClientException
 from agent_framework.openai import OpenAIChatCompletionClient
 
 from for_each import first_quick
@@ -105,6 +106,14 @@ async def test_nobodys_memories() -> None:
         await agent.run("Hello.", session=session)
         memory = MemoryContextProvider("sqlite://", user_id=lambda session: session.session_id)
         await agent_on(provider, memory).run("Hello.")
+
+
+async def test_a_script_that_is_too_short() -> None:
+    """A request behind the end of the script is refused, with the reason."""
+    with ScriptedProvider() as provider:
+        agent = agent_on(provider, MemoryContextProvider("sqlite://", user_id="ann"))
+        with pytest.raises(ChatClientException, match="the script has no further message"):
+            await agent.run("Hello.")
 
 
 @pytest.mark.long

@@ -266,7 +266,7 @@ async def test_tools_tell_what_to_do_next(judged: dict[str, Any]) -> None:
         answers,
         [
             "Call search_memory",
-            "Take the key from a reference",
+            "some_key in [MemoryRef: some_key",
             "(asked to). Run the command that made it again",
             "which has lines 1 to 10",
             "Try other words",
@@ -484,7 +484,7 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
         ({"lines": [1, 1]}, "lines 1-1 of 1, characters 0-"),
         ({"lines": ["1", "1-1", "-1"]}, "lines 1-1 of 1, characters 0-"),
         ({"path": "$[0].nosuch"}, "the keys id, name, total"),
-        ({"path": "$[*].id", "where": "1"}, "give one of lines, contains"),
+        ({"path": "$[*].id", "where": "1"}, "or query, not path and where"),
         ({"where": "nosuch = 1"}, "no such column: nosuch"),
     ],
 )

@@ -408,7 +408,10 @@ class TestMistypedNames:
             ("search rockets --thread t3", "nothing found"),
             ("calls --thread t3", "no calls match"),
             ("calls", "no calls are kept"),
-            ("audit", "no entries match"),
+            (
+                "audit",
+                "no entries match; a trail is kept only with --audit, or audit=True in Python",
+            ),
         ],
     )
     def test_nothing_of_a_known_user(self, ann: Screen, arguments: str, said: str) -> None:
@@ -1146,6 +1149,7 @@ def test_closed_streams(file_url: str) -> None:
     "arguments, told",
     [
         (["import", "-"], "import reads a file, not standard input"),
+        (["import", "none.jsonl"], "none.jsonl cannot be read: No such file or directory"),
         (["export", "-"], "export writes a file, not standard output"),
         (["backup", "there.txt"], "there.txt is a file; backups are written into a folder"),
     ],
@@ -1222,7 +1226,7 @@ def test_consolidate_says_what_it_does(ann: Screen) -> None:
                 tier_id="p",
             )
     assert "would become 1" in ann("consolidate", "project", "--dry-run")
-    assert "2 became 1" in ann("consolidate", "project", "p")
+    assert "2 of 2 notes became 1" in ann("consolidate", "project", "p")
     assert "ruff" in ann("show", "n1")
     ann("consolidate", "detail", code=2)
 

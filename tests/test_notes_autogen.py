@@ -455,7 +455,7 @@ async def test_answers_of_the_tools() -> None:
     )
     assert "use tabs" in await use(context, "get_memory", key=f"[MemoryRef: {key}]")
     assert "use tabs" in await use(context, "get_memory", tier="SESSION", tags="x")
-    assert "There are no such notes." == await use(context, "get_memory", category="other")
+    assert "No notes were found." == await use(context, "get_memory", category="other")
     assert "style: 1\n  style/code: 1" == await use(context, "list_categories")
     assert "Deleted 1 note of the tier session." == await use(
         context, "clear_memory", tier="session"
@@ -463,7 +463,7 @@ async def test_answers_of_the_tools() -> None:
     assert "Deleted 0 notes of the tier global." == await use(
         context, "clear_memory", compartment="global", tags=[]
     )
-    assert "There are no such notes." == await use(context, "list_categories")
+    assert "No notes were found." == await use(context, "list_categories")
     for name, arguments, right in (
         ("save_memory", {"content": "x", "tier": "task"}, "open are run, plan, session, global"),
         (

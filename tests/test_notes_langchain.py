@@ -417,7 +417,7 @@ def test_tools_alone() -> None:
     assert message.content.startswith("Saved in session as [MemoryRef: note_")
     assert "(session, a, b, priority 7, model): use tabs" in getting.invoke({})
     assert "use tabs" in getting.invoke({"compartment": "session", "tags": ["b"]})
-    assert "There are no such notes." == getting.invoke({"tier": "global"})
+    assert "No notes were found." == getting.invoke({"tier": "global"})
     assert "(without a category): 1" == listing.invoke({})
     assert "use tabs" in memory_tools(notes.manager)[1].invoke(
         {"query": "tabs", "compartment": "session"}

@@ -291,9 +291,17 @@ def test_sql(store: SQLAlchemyStore, pages: TestClient) -> None:
     shown = words(pages.get("query", params={"sql": "SELECT sum(a) AS s FROM rows"}).text)
     assert "42" in shown
     assert "1 row, from" in shown
+    assert "from" not in words(pages.get("query", params={"sql": "SELECT 1"}).text)
     refused = pages.get("query", params={"sql": "DROP TABLE rows"})
     assert 200 == refused.status_code
     assert 'class="error"' in refused.text
+
+
+def test_a_conversation_without_calls(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """Its page says that there are none here, and how they come about."""
+    MemoryManager(store, user_id="ann").store("a note", key="k")
+    shown = words(pages.get("thread", params={"id": "other"}).text)
+    assert "No model calls are kept here" in shown
 
 
 @for_each(

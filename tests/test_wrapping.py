@@ -466,11 +466,14 @@ async def test_a_server_that_cannot_be_reached() -> None:
     """One that does not start is named, with why; where others do, the session goes on with them."""
     missing = WrappedServer("gone", ("/no/such/program",))
     nobody = WrappedServer("far", url="http://127.0.0.1:1/mcp")
-    async with connected(missing, nobody) as client:
+    mistyped = WrappedServer("odd", url="odd")
+    async with connected(missing, nobody, mistyped) as client:
         message = (await client.error("initialize", **HELLO))["message"]
         assert "gone is not there" in message
-        assert "No such file" in message
+        assert "gone is not there: No such file or directory. Do without" in message
         assert "far is not there" in message
+        assert "odd is not there" in message
+        assert ".." not in message
     async with wrapped(missing, scripted()) as client:
         assert '{"text": "x"}' == await client.text("got", text="x")
 

@@ -64,7 +64,7 @@ LIST_TOOL = "List the categories of the notes, with how many notes each holds."
 SAVED = "Saved in {tier} as {ref}"
 NOTE = "{ref} {facts}: {text}"
 NOTES_LEFT = "There are {count} more. Next: the same call with offset={offset}"
-NO_NOTES = "There are no such notes."
+NO_NOTES = "No notes were found."
 NO_NOTE = (
     "There is no note with the key {key!r} here. Call get_memory without a key to see all notes."
 )
@@ -188,7 +188,6 @@ FILES_FAILED = "{message}."
 
 NOT_FOUND = "There is no memory with the key {key!r}. Call search_memory with a few words to find the right key."
 DELETED = "{message}. Run the command that made it again if you need it."
-BAD_KEY = "{message}. Take the key from a reference: in [MemoryRef: some_key - …] it is some_key."
 BAD_ARGUMENT = "{message}."
 BINARY = "{ref}\nBinary content ({what}) cannot be shown as text."
 STORE_FAILED = "Memory cannot be reached at the moment. Go on without it, or try again later."

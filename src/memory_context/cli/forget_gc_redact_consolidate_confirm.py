@@ -240,5 +240,5 @@ def consolidate(
     became = "would become" if dry_run else "became"
     notes = counted(done.notes, "note")
     saved = f"{done.tokens_saved:,} tokens saved"
-    lines.append(f"of {notes}, {merged:,} {became} {len(done.groups):,}: {saved}")
+    lines.append(f"{merged:,} of {notes} {became} {len(done.groups):,}: {saved}")
     print_paged(*lines)

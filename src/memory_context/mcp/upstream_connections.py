@@ -371,4 +371,5 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ExceptionGroup):
         return _reason(cast("ExceptionGroup[Exception]", error).exceptions[0])
     # The error of a broken stream has no message.
-    return str(error) or ENDED
+    reason = getattr(error, "strerror", None) or str(error) or ENDED
+    return reason.rstrip(".")

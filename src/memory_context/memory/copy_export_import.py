@@ -169,7 +169,8 @@ def import_memories(
                 records = reader if keep_origins else _as_imports(reader)
                 result = _restored(records, store, total, progress)
     except (OSError, EOFError, zlib.error) as error:
-        raise StoreError(f"{path} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"{path} cannot be read: {reason}") from error
     return replace(result, damaged=tuple(reader.damaged), complete=reader.complete)
 
 

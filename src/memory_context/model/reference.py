@@ -113,7 +113,8 @@ def check_key(key: object) -> str:
     if isinstance(key, str) and _KEY.fullmatch(key):
         return key
     raise InvalidKeyError(
-        f"not a memory key: {shown(key)}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
+        f"not a memory key: {shown(key)}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -, "
+        "such as some_key in [MemoryRef: some_key - …]"
     )
 
 

@@ -61,7 +61,7 @@ class Selection:
         if len(given) > 1:
             raise InvalidSelectionError(
                 "give one of lines, contains, pattern, path, where (with columns) or query, "
-                f"not {', '.join(given)}"
+                f"not {' and '.join(given)}"
             )
         if self.context and given not in (["contains"], ["pattern"]):
             raise InvalidSelectionError("context goes with contains or pattern")

@@ -59,6 +59,8 @@ class ScriptedProvider(ThreadingHTTPServer):
         if self.is_strict:
             for tool in request.get("tools", ()):
                 problem = problem or problem_of_strict_tool(tool)
+        if not self.script:
+            problem = problem or "the script has no further message"
         if problem:
             self.refused.append(problem)
             return None

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import (
     DeclinedError,
-    InvalidKeyError,
     MemoryContextError,
     MemoryDeletedError,
     MemoryNotFoundError,
@@ -127,8 +126,6 @@ def advice(error: MemoryContextError, key: str) -> str:
             return prompts.DELETED.format(message=error)
         case MemoryNotFoundError():
             return prompts.NOT_FOUND.format(key=key)
-        case InvalidKeyError():
-            return prompts.BAD_KEY.format(message=error)
         case StoreError():
             return prompts.STORE_FAILED
         case _:

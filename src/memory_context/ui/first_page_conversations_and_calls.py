@@ -29,8 +29,8 @@ DAYS = 30
 SENT = Mark(1, "sent", is_ours=True)
 IN_FULL = Mark(8, "with every text in full")
 NO_CALLS = (
-    "No model calls are kept. They are kept in the store for 30 days, "
-    "once an agent runs on it with this version."
+    "No model calls are kept here: agents that run on this store add them, "
+    "and each is kept for 30 days."
 )
 
 

@@ -325,7 +325,8 @@ def query(visit: Visit) -> Html:
         except (InvalidArgumentError, SelectionTimeoutError) as error:
             parts.append(tag("p", str(error), cls="error"))
         else:
-            sources = visit.keys(result.sources)
-            size = tag("p", soft(f"{counted(len(result), 'row')}, from "), sources)
-            parts += [answer(result), size]
+            size = counted(len(result), "row")
+            if result.sources:
+                size += ", from "
+            parts += [answer(result), tag("p", soft(size), visit.keys(result.sources))]
     return joined(*parts)

@@ -593,7 +593,7 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: The operation failed.
         """
         if self.database.dialect != "sqlite":
-            raise UnsupportedDatabaseError(f"{self!r} is not SQLite; use pg_dump, or export it")
+            raise UnsupportedDatabaseError("the database is not SQLite; use pg_dump, or export it")
         check_arguments(path=path, progress=progress)
         self.database.read(_backup.copy, Path(path), progress)
 
