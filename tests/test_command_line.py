@@ -954,6 +954,16 @@ class TestDoctor:
         ):
             assert ("ok", "") == found[name], name
 
+    def test_a_single_fault(self, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """One memory is counted in the same words as several."""
+        with SQLAlchemyStore(sqlite_url) as store:
+            MemoryManager(store, user_id="ann").store("a text", key="k")
+            for table in ("passages", "pending"):
+                fault = f"DELETE FROM agent_memory_{table}"
+                store.database.write(lambda connection: connection.exec_driver_sql(fault))  # noqa: B023 - it runs at once
+        assert 2 == run(["doctor", "--store", sqlite_url])
+        assert "memories neither indexed nor pending: 1" in capsys.readouterr().out
+
     @pytest.mark.parametrize(
         ("fault", "name", "status", "remedy"),
         first_quick(

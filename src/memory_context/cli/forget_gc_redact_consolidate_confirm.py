@@ -238,7 +238,8 @@ def consolidate(
         lines.append(f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}")
     merged = sum(len(group.sources) for group in done.groups)
     became = "would become" if dry_run else "became"
-    notes = counted(done.notes, "note")
     saved = f"{done.tokens_saved:,} tokens saved"
-    lines.append(f"{merged:,} of {notes} {became} {len(done.groups):,}: {saved}")
+    lines.append(
+        f"{merged:,} of {counted(done.notes, 'note')} {became} {len(done.groups):,}: {saved}"
+    )
     print_paged(*lines)

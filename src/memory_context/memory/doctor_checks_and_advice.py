@@ -194,7 +194,7 @@ def _analyzer(version: int) -> Check:
 def _pending(count: int) -> Check:
     if not count:
         return Check("pending", "everything is indexed")
-    found = f"{count:,} memories are not indexed yet"
+    found = f"memories not indexed yet: {count:,}"
     remedy = f"nothing: their owners' next searches index them; or {_REINDEX}"
     return Check("pending", found, "warning", remedy)
 
@@ -202,7 +202,7 @@ def _pending(count: int) -> Check:
 def _index(database: Database) -> Check:
     """Check that the index covers what is stored, and nothing else."""
     counts = database.run_as_it_is(doctor_looks_into_a_database.faults)
-    faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
+    faults = [f"{fault}: {count:,}" for fault, count in counts.items() if count]
     if faults:
         return Check("index", ", ".join(faults), "problem", _REINDEX)
     return Check("index", "it holds what is stored")

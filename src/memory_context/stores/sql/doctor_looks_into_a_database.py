@@ -12,12 +12,12 @@ from memory_context.stores.sql.urls import file_of, store_url
 DAMAGES_REPORTED = 5
 # What may be wrong with the index, and the statement that counts how often it is.
 _FAULTS = {
-    "memories are neither indexed nor pending": """
+    "memories neither indexed nor pending": """
 SELECT count(*) FROM agent_memories AS m
 WHERE NOT EXISTS (SELECT 1 FROM agent_memory_passages AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
     AND NOT EXISTS (SELECT 1 FROM agent_memory_pending AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
 """,
-    "rows belong to memories that are gone": """
+    "rows of memories that are gone": """
 SELECT count(*) FROM (
     SELECT user_id, memory_id FROM agent_memory_passages
     UNION ALL SELECT user_id, memory_id FROM agent_memory_pending
@@ -27,7 +27,7 @@ WHERE NOT EXISTS (
     SELECT 1 FROM agent_memories AS m WHERE m.user_id = owned.user_id AND m.id = owned.memory_id
 )
 """,
-    "users have wrong counts": """
+    "users with wrong counts": """
 SELECT count(*) FROM agent_memory_owners AS owners LEFT JOIN (
     SELECT user_id, count(*) AS passages, sum(length) AS length FROM agent_memory_passages GROUP BY user_id
 ) AS found ON found.user_id = owners.user_id
