@@ -6,11 +6,13 @@ import base64
 import json
 import pickle
 import random
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
 import regex
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -921,12 +923,50 @@ class TestKubernetes:
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
 
-    def test_json_with_a_brace_in_a_string(self) -> None:
-        """A brace that opens no object hides nothing."""
+    @for_each("nested", range(3))
+    @for_each("note", ["{", "}", '"{', "\\"])
+    @for_each("first", ["kind", "data"])
+    def test_json_with_a_brace_in_a_string(self, note: str, first: str, nested: int) -> None:
+        """A brace in a string opens and closes nothing, whatever comes first, also inside JSON."""
         value = self.base64_of("what the database asks for")
-        text = json.dumps({"kind": "Secret", "note": "{", "data": {"it": value}})
+        members = {"kind": "Secret", "data": {"it": value}}
+        text = json.dumps({first: members[first], "note": note, **members})
+        for _ in range(nested):
+            text = json.dumps(text)
 
         assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
+
+    @for_each("value", ["several words", '{"a": 1}', "joe"])
+    @for_each(
+        "write",
+        [json.dumps, lambda secret: json.dumps({"log": json.dumps(secret)}), yaml.safe_dump],
+    )
+    def test_plain_text(self, value: str, write: Callable[[object], str]) -> None:
+        """What a person writes instead of base64 goes, too: words, JSON, short names."""
+        config = {"kind": "ConfigMap", "data": {"note": value}}
+        secret = {"kind": "Secret", "stringData": {"note": value, "a": "b"}}
+        text = f"{write(config)}\n---\n{write(secret)}"
+        redacted = REDACTOR.redact(text).text
+
+        assert write(config) in redacted
+        assert 2 == redacted.count("[redacted kubernetes_secret]")
+
+    def test_a_quote_in_the_prose_before_an_object(self) -> None:
+        """It is none of the object's quotes."""
+        value = self.base64_of("what the database asks for")
+        text = 'a screen of 5": ' + json.dumps({"data": {"it": value}, "kind": "Secret"})
+
+        assert text.replace(value, "[redacted kubernetes_secret]") == REDACTOR.redact(text).text
+
+    def test_json_in_an_annotation(self) -> None:
+        """`kubectl apply` keeps what it was given in an annotation, as text; its values go as well."""
+        value = self.base64_of("what the database asks for")
+        given = {"kind": "Secret", "stringData": {"it": "several words"}}
+        annotations = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(given)}
+        secret = {"data": {"it": value}, "kind": "Secret", "metadata": {"annotations": annotations}}
+        redacted = REDACTOR.redact(json.dumps(secret))
+
+        assert {"kubernetes_secret": 2} == redacted.counts
 
     @for_each("cut", [slice(20, None), slice(-20)])
     def test_json_cut_short(self, cut: slice) -> None:

@@ -7,6 +7,7 @@ An object with ``kind: Secret`` has its values under ``data`` or ``stringData``,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 
 import regex
@@ -21,15 +22,16 @@ _KIND = regex.compile(
 )
 _LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
 _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
+# A value is all that follows a key, and so is each line of a block of text below one.
 _VALUE = regex.compile(
-    r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?\n?"
+    r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:\s++)?+[\"']?(?P<value>[^\s\"'|>#](?:[^\n]*[^\s\"'])?)[\"']?[ \t]*+\r?\n?"
 )
+# How many objects may be nested in a member of a secret. `managedFields` has six levels.
+DEEPEST = 10
 # JSON may be inside JSON, so there may be up to seven backslashes before each quote.
-_KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
-_BRACE = regex.compile("[{}]")
-# All values are strings, so the first closing brace ends the data.
-_DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
-_VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
+_KIND_IN_JSON = regex.compile(
+    r"(?P<slashes>\\{0,7})\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\""
+)
 
 
 class KubernetesRule(Rule):
@@ -40,7 +42,8 @@ class KubernetesRule(Rule):
         if b"secret" not in flat or b"kind" not in flat:
             return
         for value in chain(_in_yaml(text), _in_json(text)):
-            if not is_placeholder(value["value"]):
+            # A text in braces is a placeholder, but with quotes in it it is JSON.
+            if '"' in value["value"] or not is_placeholder(value["value"]):
                 yield SecretSpan(*value.span("value"), self.kind)
 
 
@@ -89,29 +92,34 @@ def _is_outside(text: str, place: int, depth: int) -> bool:
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:
-    done = 0  # each character is read only once
-    for kind in _KIND_IN_JSON.finditer(text):
-        place = kind.start()
-        if place < done:
-            continue
-        backwards = text[done:place][::-1]
-        start = place - _to_brace(backwards, 0, "{")
-        done = _to_brace(text, kind.end(), "}")
-        for data in _DATA_IN_JSON.finditer(text, start, done):
-            yield from _VALUE_IN_JSON.finditer(text, *data.span())
+    for slashes in {len(kind["slashes"]) for kind in _KIND_IN_JSON.finditer(text)}:
+        secrets, value = _patterns_of_json(slashes)
+        for secret in secrets.finditer(text):
+            for start, stop in secret.spans("data"):
+                yield from value.finditer(text, start, stop)
 
 
-def _to_brace(text: str, position: int, closing: str) -> int:
-    """Return the offset of the brace after *position* that closes the object around it; without one, the text's end."""
-    depth = 0
-    for brace in _BRACE.finditer(text, position):
-        if brace[0] != closing:
-            depth += 1
-        elif depth:
-            depth -= 1
-        else:
-            return brace.start()
-    return len(text)
+@cache
+def _patterns_of_json(slashes: int) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Return the patterns of a secret and of a value in it, in JSON with so many backslashes before each quote.
+
+    Of a secret, only the members from the kind to the values are needed, in either order, so that it may be cut off.
+    """
+    escape = rf"\\{{{slashes}}}"
+    # Escaped backslashes at the end of a string may stand before the quote.
+    quote = rf"(?<!\\)(?:\\{{{2 * slashes + 2}}})*+{escape}\""
+    # In a string there are other characters, backslashes before them, and quotes with another number of backslashes.
+    words = rf"(?:[^\"\\\n]++|\\++(?!\")|(?!{quote})\\*+\")*+"
+    kind = rf"{quote}kind{escape}\"\s{{0,4}}:\s{{0,4}}{escape}\"Secret{escape}\""
+    begin = rf"{quote}(?:data|stringData){escape}\"\s{{0,4}}:\s{{0,4}}\{{"
+    # A kind or data ends the search that began with another one, so that the time is linear.
+    flat = rf"[^{{}}\"\\]++|\\++(?!\")|(?!{kind}|{begin}){quote}{words}{quote}"
+    members = rf"(?:{flat})*+"
+    for _ in range(DEEPEST):
+        members = rf"(?:{flat}|\{{{members}\}})*+"
+    data = rf"(?P<data>{begin}(?:{flat})*+(?:\}}|\Z))"
+    secret = rf"{kind}(?:{members}{data}){{1,2}}|(?:{data}{members}){{1,2}}{kind}"
+    return regex.compile(secret), regex.compile(rf":\s{{0,4}}{quote}(?P<value>{words}){quote}")
 
 
 KUBERNETES = (KubernetesRule("kubernetes_secret", "kind"),)
