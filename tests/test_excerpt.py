@@ -492,7 +492,7 @@ def test_the_rest_of_a_row_is_shown_where_its_beginning_has_no_room() -> None:
 def test_a_title_that_is_in_the_prompt_is_not_worth_showing_again() -> None:
     """The titles that a reader has seen leave the room to those that are new."""
     names = [f"{chr(65 + a)}{chr(97 + b)}rt review of it" for a in range(10) for b in range(6)]
-    events = [{"id": number, "title": name} for number, name in enumerate(names)]
+    events = [{"id": f"event-{number}", "title": name} for number, name in enumerate(names)]
     text = json.dumps(events, indent=1)
     shown = excerpt(text, "", 200, len, ranking=PREVIEW, known=set(names[:40])).text
     assert not any(name in shown for name in names[:40])

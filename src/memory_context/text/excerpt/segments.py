@@ -403,16 +403,10 @@ def _enter_scope(
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     heads = tuple(block for _, block in scopes[-1:])
-    if _opens_block(text, begin, stop):
+    is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
+    if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
         scopes.append((depth, index))
     return heads
-
-
-def _opens_block(text: str, begin: int, stop: int) -> bool:
-    """Return whether what is indented below a segment belongs to it: it is a definition, or ends as a block opens."""
-    if _DEFINITION.match(text, begin, begin + LONG_LINE):
-        return True
-    return text[begin:stop].rstrip().endswith(_OPENINGS)
 
 
 def _indentation(text: str, begin: int) -> int:
@@ -455,10 +449,8 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
     """Yield where to break a long line: after a field, sentence or escaped line break, once it has 80 characters."""
     last = begin
-    for match in _BREAK.finditer(text, begin, stop):
-        place = match.end()
-        if place >= stop:
-            break
+    places = [match.end() for match in _BREAK.finditer(text, begin, stop)]
+    for place in (*places, stop):
         if place - begin > USUAL_LENGTH and last - begin > USUAL_LENGTH // 3:
             begin = last
             yield begin
@@ -466,9 +458,6 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
             begin = _at_space(text, begin)
             yield begin
         last = place
-    while stop - begin > LONGEST:
-        begin = _at_space(text, begin)
-        yield begin
 
 
 def _at_space(text: str, begin: int) -> int:

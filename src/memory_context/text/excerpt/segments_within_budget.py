@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
@@ -87,10 +86,6 @@ class SegmentPacker:
         self._heads = [one.heads for one in found.segments]
         self._taken = dict[int, None]()
         self._opened = {0}
-        # The members of an object need not be adjacent: between them are those of the objects and lists in it.
-        self._indexes_of = defaultdict[int, list[int]](list)
-        for index, segment in enumerate(found.segments):
-            self._indexes_of[segment.container].append(index)
         self._bonus = dict[int, float]()
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
@@ -198,15 +193,10 @@ class SegmentPacker:
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
-        """Return the neighbours of a segment that are not taken; in a JSON object that matches the question, all members."""
-        container = self._segments[index].container
-        siblings = self._indexes_of[container]
-        is_object = self._found.containers[container].kind == "object"
-        if not is_object or not self._relevance[index]:
-            place = bisect_left(siblings, index)
-            before = max(0, place - 1)
-            siblings = siblings[before : place + 2]
-        return [sibling for sibling in siblings if sibling not in self._taken]
+        """Return the neighbours of a segment that are not taken."""
+        last = len(self._segments) - 1
+        beside = range(max(0, index - 1), min(last, index + 1) + 1)
+        return [one for one in beside if one not in self._taken]
 
 
 def with_more(
