@@ -449,8 +449,10 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
     """Yield where to break a long line: after a field, sentence or escaped line break, once it has 80 characters."""
     last = begin
-    places = [match.end() for match in _BREAK.finditer(text, begin, stop)]
-    for place in (*places, stop):
+    for match in _BREAK.finditer(text, begin, stop):
+        place = match.end()
+        if place >= stop:
+            break
         if place - begin > USUAL_LENGTH and last - begin > USUAL_LENGTH // 3:
             begin = last
             yield begin
@@ -458,6 +460,9 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
             begin = _at_space(text, begin)
             yield begin
         last = place
+    while stop - begin > LONGEST:
+        begin = _at_space(text, begin)
+        yield begin
 
 
 def _at_space(text: str, begin: int) -> int:
