@@ -466,12 +466,16 @@ def test_a_preview_of_a_wide_table_keeps_its_names() -> None:
 def wide_rows(state: str) -> list[str]:
     """Return the header and the rows of a table, each row longer than a segment: its name first, its state last."""
     head = f" {'service':12} | {'version':9} | {'host':60} | {'message':60} | state"
-    cells = f"{'10.4.0.77 in the cluster of the northern region':60} | {'rolled out to all pods':60}"
+    cells = (
+        f"{'10.4.0.77 in the cluster of the northern region':60} | {'rolled out to all pods':60}"
+    )
     rows = [f" svc-{n:<8} | 1.{n:<7} | {cells} | {state}-{n}" for n in range(100, 200)]
     return [head, "-" * len(head), *rows]
 
 
-@for_each("state", ["failed", "a state that is told in many more words than fit beside the message"])
+@for_each(
+    "state", ["failed", "a state that is told in many more words than fit beside the message"]
+)
 def test_the_rest_of_a_row_comes_with_its_beginning(state: str) -> None:
     """What is far to the right in a table says which row it belongs to, also where a short rest goes with the next row."""
     text = "\n".join(wide_rows(state))

@@ -1,8 +1,9 @@
 """Split a text into segments, slices that make sense by themselves: lines, members of JSON, fields, sentences.
 
 No content is lost between them. A segment may have heads, without which it is not understood: a row has its header, the
-rest of a long row also its beginning, a statement the ``def`` that it is in. Members of JSON belong to a container, the object or list whose path is shown
-before them. A long string in them is split as a text of its own: into lines, or into members again.
+rest of a long row also its beginning, a statement the ``def`` that it is in. Members of JSON belong to a container, the
+object or list whose path is shown before them. A long string in them is split as a text of its own: into lines, or into
+members again.
 """
 
 from __future__ import annotations
