@@ -463,10 +463,40 @@ def test_a_preview_of_a_wide_table_keeps_its_names() -> None:
     assert "column_0," in shown.text
 
 
+def wide_rows(state: str) -> list[str]:
+    """Return the header and the rows of a table, each row longer than a segment: its name first, its state last."""
+    head = f" {'service':12} | {'version':9} | {'host':60} | {'message':60} | state"
+    cells = (
+        f"{'10.4.0.77 in the cluster of the northern region':60} | {'rolled out to all pods':60}"
+    )
+    rows = [f" svc-{n:<8} | 1.{n:<7} | {cells} | {state}-{n}" for n in range(100, 200)]
+    return [head, "-" * len(head), *rows]
+
+
+@for_each(
+    "state", ["failed", "a state that is told in many more words than fit beside the message"]
+)
+def test_the_rest_of_a_row_comes_with_its_beginning(state: str) -> None:
+    """What is far to the right in a table says which row it belongs to, also where a short rest goes with the next row."""
+    text = "\n".join(wide_rows(state))
+    shown = excerpt(text, f"{state}-150", 200, default_counter().count, ranking=PREVIEW).text
+    rows = [line for line in shown.splitlines() if f"{state}-" in line]
+    assert rows
+    assert all(row.startswith(" svc-") for row in rows)
+
+
+def test_the_rest_of_a_row_is_shown_where_its_beginning_has_no_room() -> None:
+    """What matches is not lost for the sake of the row that it belongs to."""
+    text = "\n".join(wide_rows("failed"))
+    shown = excerpt(text, "failed-150", 260, len, ranking=PREVIEW).text
+    assert "failed-150" in shown
+    assert "svc-150" not in shown
+
+
 def test_a_title_that_is_in_the_prompt_is_not_worth_showing_again() -> None:
     """The titles that a reader has seen leave the room to those that are new."""
     names = [f"{chr(65 + a)}{chr(97 + b)}rt review of it" for a in range(10) for b in range(6)]
-    events = [{"id": number, "title": name} for number, name in enumerate(names)]
+    events = [{"id": f"event-{number}", "title": name} for number, name in enumerate(names)]
     text = json.dumps(events, indent=1)
     shown = excerpt(text, "", 200, len, ranking=PREVIEW, known=set(names[:40])).text
     assert not any(name in shown for name in names[:40])

@@ -148,7 +148,7 @@ def _excerpt(
     found = _split(text, [*regions, *spans_of(records)])
     of_records = _segments_of(records, found, budget, cost)
 
-    def packed(found: Segmentation, question: str, ranking: Ranking) -> list[int]:
+    def packed(question: str, ranking: Ranking) -> list[int]:
         """Return the segments that use the budget best, given a question and a ranking; those of records come first."""
         scores = score(found, question, ranking, known)
         most = budget
@@ -162,18 +162,14 @@ def _excerpt(
             return with_more(found, best, every, ranking.opening * budget, cost)
         return fill(found, scores.relevance, best, budget, cost)
 
-    chosen = packed(found, question, ranking)
+    chosen = packed(question, ranking)
     if not chosen and fits(text, budget, cost):
         lines = ShownLines(text, numbers)
         lines.show(0, len(text))
         return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
-    if not chosen and ranking.finds_records:
-        # A row that matches tells more than the text's beginning, even if there is no room for its header.
-        alone = [segment._replace(parent=None) for segment in found.segments]
-        chosen = packed(replace(found, segments=alone), question, ranking)
     is_answer = bool(chosen)
     if not chosen:
-        chosen = packed(found, "", WHATEVER)
+        chosen = packed("", WHATEVER)
     shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
 

@@ -1,8 +1,9 @@
 """Split a text into segments, slices that make sense by themselves: lines, members of JSON, fields, sentences.
 
-No content is lost between them. A segment may have a parent, without which it is not understood: a row has its header,
-a statement the ``def`` that it is in. Members of JSON belong to a container, the object or list whose path is shown
-before them. A long string in them is split as a text of its own: into lines, or into members again.
+No content is lost between them. A segment may have heads, without which it is not understood: a row has its header, the
+rest of a long row also its beginning, a statement the ``def`` that it is in. Members of JSON belong to a container, the
+object or list whose path is shown before them. A long string in them is split as a text of its own: into lines, or into
+members again.
 """
 
 from __future__ import annotations
@@ -97,15 +98,15 @@ class Segment(NamedTuple):
         start: The offset at which it begins, in characters.
         end: The offset at which it ends.
         container: The index of the container that it is a part of; 0 for the text itself.
-        parent: The index of the earlier segment that says what this one belongs to: a table's header, or the first
-            line of a block.
+        heads: The indexes of the earlier segments that say what this one belongs to: a table's header, the beginning
+            of a row, or the first line of a block.
         members: How many members of its container it holds.
     """
 
     start: int
     end: int
     container: int = 0
-    parent: int | None = None
+    heads: tuple[int, ...] = ()
     members: int = 1
 
 
@@ -265,10 +266,8 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
         stop = max(begin, one.start + len(shown.rstrip(" ")))
         begin = start_of_escape(raw, begin)
         container = first_container + one.container
-        parent = one.parent
-        if parent is not None:
-            parent += first_segment
-        found.segments.append(Segment(start + begin, start + stop, container, parent, one.members))
+        heads = tuple(first_segment + head for head in one.heads)
+        found.segments.append(Segment(start + begin, start + stop, container, heads, one.members))
     found.containers += [inner.containers[0]._replace(path=path), *inner.containers[1:]]
     found.strings.append((start, inner.unescaped()))
 
@@ -353,11 +352,19 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
+        row = 0
         for begin, stop in _packed(text, start, end):
-            parent = header
+            index = len(segments)
             if header is None:
-                parent = _enter_scope(text, begin, stop, scopes, len(segments))
-            segments.append(Segment(begin, stop, parent=parent))
+                heads = _enter_scope(text, begin, stop, scopes, index)
+            elif text[begin - 1] == "\n":
+                heads = (header,)
+            else:
+                heads = (header, row)
+            # Another row may begin behind the end of one.
+            if text.find("\n", begin - 1, stop - 1) >= 0:
+                row = index
+            segments.append(Segment(begin, stop, heads=heads))
 
     for begin, names_end, stop in blocks_with_names(text, start, end):
         if begin > start:
@@ -372,8 +379,10 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
         add_lines(start, end, header)
 
 
-def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: int) -> int | None:
-    """Return the segment of the block that ``text[begin:stop]`` is in, or None; update the open blocks.
+def _enter_scope(
+    text: str, begin: int, stop: int, scopes: list[Span], index: int
+) -> tuple[int, ...]:
+    """Return the segment that opens the innermost block around ``text[begin:stop]``, if any; update the open blocks.
 
     Args:
         text: The text.
@@ -384,27 +393,21 @@ def _enter_scope(text: str, begin: int, stop: int, scopes: list[Span], index: in
         index: The index that the segment will have.
     """
     if BESIDE_BLOCKS.match(text, begin):
-        return scopes[-1][1] if scopes else None
+        return tuple(block for _, block in scopes[-1:])
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
     closes = text.startswith((")", "]", "}"), begin)
     if text.startswith(_OF_A_FILE, begin):
         scopes[:] = [(-1, index)]
-        return None
+        return ()
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
-    parent = scopes[-1][1] if scopes else None
-    if _opens_block(text, begin, stop):
+    heads = tuple(block for _, block in scopes[-1:])
+    is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
+    if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
         scopes.append((depth, index))
-    return parent
-
-
-def _opens_block(text: str, begin: int, stop: int) -> bool:
-    """Return whether what is indented below a segment belongs to it: it is a definition, or ends as a block opens."""
-    if _DEFINITION.match(text, begin, begin + LONG_LINE):
-        return True
-    return text[begin:stop].rstrip().endswith(_OPENINGS)
+    return heads
 
 
 def _indentation(text: str, begin: int) -> int:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
@@ -84,12 +83,9 @@ class SegmentPacker:
         unit = max(cost(sample), 1) / max(len(sample), 1)
         self._costs = [max(1.0, unit * (one.end - one.start)) for one in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
+        self._heads = [one.heads for one in found.segments]
         self._taken = dict[int, None]()
         self._opened = {0}
-        # The members of an object need not be adjacent: between them are those of the objects and lists in it.
-        self._indexes_of = defaultdict[int, list[int]](list)
-        for index, segment in enumerate(found.segments):
-            self._indexes_of[segment.container].append(index)
         self._bonus = dict[int, float]()
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
@@ -97,7 +93,7 @@ class SegmentPacker:
         self._answers = Counter[frozenset[str]]()
 
     def pack(self, budget: float) -> list[int]:
-        """Return the segments to show, in the order in which they were taken, each after the parent that it needs."""
+        """Return the segments to show, in the order in which they were taken, each after the heads that it needs."""
         heap = [(-self._rate(index), index) for index in range(len(self._segments))]
         heapq.heapify(heap)
         spent = self._gap
@@ -122,11 +118,17 @@ class SegmentPacker:
             # The heap yields the best first, so the others are worth even less.
             if rate < self._ranking.least:
                 break
+            heads = self._heads[index]
+            # A row without its header tells more than none, but not in a preview.
+            fewer = heads[1:] if self._ranking.finds_records else heads[:1]
             price = self._price(index)
             if spent + price <= budget:
                 spent += price
                 for neighbour in self._take(index):
                     heapq.heappush(heap, (-self._rate(neighbour), neighbour))
+            elif fewer != heads:
+                self._heads[index] = fewer
+                heapq.heappush(heap, (-self._rate(index), index))
         return list(self._taken)
 
     def _rate(self, index: int) -> float:
@@ -155,7 +157,7 @@ class SegmentPacker:
         return worth
 
     def _price(self, index: int) -> float:
-        """Return what showing a segment adds to the cost: its own, that of a parent not yet taken, of path and gap marks."""
+        """Return what showing a segment adds to the cost: its own, that of heads not yet taken, of path and gap marks."""
         price = self._costs[index] + self._gap
         is_after_shown = index - 1 in self._taken
         is_before_shown = index + 1 in self._taken
@@ -165,17 +167,16 @@ class SegmentPacker:
         if segment.container not in self._opened:
             path = self._found.containers[segment.container].path
             price += self._gap + len(path) / PATH_CHARACTERS
-        parent = segment.parent
-        if parent is not None and parent not in self._taken:
-            price += self._costs[parent]
+        for head in self._heads[index]:
+            if head not in self._taken:
+                price += self._costs[head]
         return price
 
     def _take(self, index: int) -> list[int]:
-        """Take a segment and its parent; return its neighbours, whose worth or price this changes."""
+        """Take a segment and its heads; return its neighbours, whose worth or price this changes."""
         scores = self._scores
-        segment = self._segments[index]
-        for taken in (segment.parent, index):
-            if taken is None or taken in self._taken:
+        for taken in (*self._heads[index], index):
+            if taken in self._taken:
                 continue
             self._taken[taken] = None
             self._opened.add(self._segments[taken].container)
@@ -192,15 +193,10 @@ class SegmentPacker:
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
-        """Return the neighbours of a segment that are not taken; in a JSON object that matches the question, all members."""
-        container = self._segments[index].container
-        siblings = self._indexes_of[container]
-        is_object = self._found.containers[container].kind == "object"
-        if not is_object or not self._relevance[index]:
-            place = bisect_left(siblings, index)
-            before = max(0, place - 1)
-            siblings = siblings[before : place + 2]
-        return [sibling for sibling in siblings if sibling not in self._taken]
+        """Return the neighbours of a segment that are not taken."""
+        last = len(self._segments) - 1
+        beside = range(max(0, index - 1), min(last, index + 1) + 1)
+        return [one for one in beside if one not in self._taken]
 
 
 def with_more(
@@ -210,7 +206,7 @@ def with_more(
     budget: float,
     cost: Cost,
 ) -> list[int]:
-    """Return *chosen*, and then segments in the given *order*, each after its parent, as far as *budget* goes."""
+    """Return *chosen*, and then segments in the given *order*, each after its heads, as far as *budget* goes."""
     shown = dict.fromkeys(chosen)
     remaining = budget - sum(price_of(found, index, cost) for index in shown)
     for index in order:
@@ -222,10 +218,7 @@ def with_more(
             remaining -= GAP_TOKENS
         if remaining < 0:
             break
-        parent = found.segments[index].parent
-        if parent is not None:
-            shown[parent] = None
-        shown[index] = None
+        shown.update(dict.fromkeys((*found.segments[index].heads, index)))
     return list(shown)
 
 
