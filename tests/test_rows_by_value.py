@@ -11,7 +11,7 @@ from memory_context.conversation.recall.judge_records import (
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.model.item import MemoryItem
 from memory_context.text.relevance.searched_candidates import RecallCandidate
-from memory_context.text.relevance.superlatives_and_bounds import asked_value
+from memory_context.text.relevance.superlatives_and_bounds import asked_values
 
 PODS = "\n".join(
     [
@@ -224,9 +224,8 @@ def test_a_list_is_no_answer() -> None:
 )
 def test_what_a_message_asks_of_a_value(message: str, is_largest: bool | None, bound: str) -> None:
     """A number with its unit counts before a superlative, and of superlatives the one that says more."""
-    asked = asked_value(message)
-    assert (asked and asked.is_largest) is is_largest
-    assert asked is None or asked.bound.strip() == bound
+    asked = asked_values(message)
+    assert [(value.is_largest, value.bound.strip()) for value in asked] == expected
 
 
 @for_each("indent", [None, 1])

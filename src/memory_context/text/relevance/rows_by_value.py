@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, cast
@@ -17,13 +17,13 @@ from typing import Any, cast
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.record_around_place import LONG_FIELD
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
-from memory_context.text.index.analyzer import held_by, lexemes_of
+from memory_context.text.index.analyzer import analyze, held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces
-from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_value
+from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_values
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row
@@ -56,16 +56,20 @@ MOST_COUNTED = 8
 LEAST_OF_ROW = 0.8
 
 
+# A row, with its value for each of those that are asked for.
+_Valued = tuple[Row, list[float]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What a message asks of the rows of a table.
 
     Attributes:
-        asked: The value that is asked for.
-        told: How much each word of the message tells, by the word's lexemes; without words that say which value is meant.
+        values: The values that are asked for.
+        told: How much each word of the message tells, by the word's lexemes; without words that say which values are meant.
     """
 
-    asked: AskedValue
+    values: Sequence[AskedValue]
     told: Mapping[frozenset[str], float]
 
     def held_by(self, text: str) -> set[str]:
@@ -78,60 +82,42 @@ class _Wanted:
         told = sum(tells for words, tells in self.told.items() if words <= held)
         return round(told / (sum(self.told.values()) or 1.0), 6)
 
-    def values_in(self, cells: Iterable[object]) -> list[float | None]:
-        """Return the value in each cell of a column, whose notation decides whether ``(900)`` is -900, as in queries."""
-        texts = [cell_text(cell).strip() for cell in cells]
-        notation = notation_of(texts)
-        numerals = dict[str, str]()
-        if notation and not notation.of_truths:
-            numerals = notation.numerals(texts)
-        return [self._value_in(numerals.get(text, text)) for text in texts]
-
-    def _value_in(self, text: str) -> float | None:
-        """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
-        if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
-            return None  # "over 2 seconds" says nothing about a number without a unit
-        if not self.asked.is_date:
-            return _seconds(text) or quantity(text)
-        # A number is a date only if it may be a year.
-        if (when := moment(text)) and (not text.isdigit() or text[:2] in ("19", "20")):
-            return when.timestamp()
-        age = _seconds(text)
-        return None if age is None else -age
-
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none.
 
-    If several texts have such rows, those that hold most of the message are taken; of equal ones, those in the newest text.
+    If several texts have such rows, those that hold most of the message are taken; of equal ones, those whose description,
+    columns and name hold most of it, and of these the ones in the newest text.
     """
     wanted = _wanted(ranked)
     if wanted is None:
         return []
     found = ranked.found
     meant = list[Occurrence]()
-    most = 0.0
+    most = (0.0, 0.0)
     left = READ_CHARACTERS
-    for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
+    for key in sorted(found.described, key=found.texts.came_at, reverse=True):
         text = found.texts.text_of(key)
-        if len(text) > left:
+        terms = found.described[key] | found.held_in(key, 0, len(text))
+        if len(text) > left or not terms:
             continue
         left -= len(text)
-        share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
-        if share > most and 0 < len(rows) <= MOST_ROWS:
-            somewhere = replace(found.in_order[key][0], is_exact=True, is_stretch=False)
+        shares, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        if shares > most and 0 < len(rows) <= MOST_ROWS:
+            somewhere = Occurrence(min(terms), key, text, 0, 0, is_exact=True)
             meant = list(filter(None, (_place_of(row, somewhere) for row in rows)))
-            most = share
+            most = shares
     return meant
 
 
 def _wanted(ranked: RankedPlaces) -> _Wanted | None:
     """Return what the message asks of rows; None if it asks for no value, or about something that no text holds."""
-    asked = asked_value(ranked.message)
-    if asked is None or not ranked.is_question:
+    values = asked_values(ranked.message)
+    if not values or not ranked.is_question:
         return None
     found = ranked.found
-    said = set(chain.from_iterable(map(lexemes_of, _WORD.findall(asked.said))))
+    said = analyze(" ".join(asked.said for asked in values)).counts.keys()
+    describing = frozenset[int]().union(*found.described.values())
     told = dict[frozenset[str], float]()
     for number, term in enumerate(found.terms):
         lexemes = frozenset(wanted_lexemes(term))
@@ -141,46 +127,71 @@ def _wanted(ranked: RankedPlaces) -> _Wanted | None:
             return None
         if number in ranked.told:
             told[lexemes] = ranked.told[number]
-    return _Wanted(asked, told)
+            if number in describing:
+                told[lexemes] = max(told[lexemes], found.weights[number])
+    return _Wanted(values, told)
 
 
-def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float, Sequence[Row]]:
-    """Return the share of the message that rows and what is above them hold, and those with the value that is asked for.
+def _rows_meant(
+    text: str, card: Iterable[str], wanted: _Wanted
+) -> tuple[tuple[float, float], list[Row]]:
+    """Return the rows with the values that are asked for, after the share of the message that they and what is above hold.
 
-    If some rows hold more of the message than others ("the largest order of Miller"), only these are compared. If no rows
-    hold enough of it, the share is 0.
+    The second share is that of what is above them. If some rows hold more of the message than others ("the largest order of
+    Miller"), only these are compared. If no rows hold enough of it, there are none.
     """
+    nothing = (0.0, 0.0), list[Row]()
     try:
         table = table_of(text)
         rows = list(table.rows())
     except InvalidSelectionError:
-        return 0.0, []
+        return nothing
     columns = table.columns
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
-    measure = _measure_of(columns, rows, wanted)
-    if measure is None:
+    measures = _measures(columns, rows, wanted)
+    if None in measures:
         columns, rows = _with_columns_of_members(columns, rows)
-        measure = _measure_of(columns, rows, wanted)
-    if measure is None and not wanted.asked.is_duration:
-        return 0.0, []
+        measures = _measures(columns, rows, wanted)
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
-    by_share = defaultdict[float, list[tuple[float, Row]]](list)
-    written_rows = [" ".join(map(cell_text, row)) for row in rows]
-    values: Iterable[float | None] = map(_seconds_in, written_rows)
-    if measure is not None:
-        values = wanted.values_in(row[measure] for row in rows)
-    for row, written, value in zip(rows, written_rows, values, strict=True):
-        if value is not None:
-            share = wanted.share(above | wanted.held_by(written))
-            by_share[share].append((value, row))
+    by_share = defaultdict[float, list[_Valued]](list)
+    for row, values in _valued(rows, measures, wanted):
+        share = wanted.share(above | wanted.held_by(_written(row)))
+        by_share[share].append((row, values))
+    named = [columns[measure] for measure in measures if measure is not None]
+    is_named = wanted.share(wanted.held_by(" ".join(named))) > 0
     share = max(by_share, default=0.0)
-    is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
     if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
-        return 0.0, []
-    return share, _with_value(by_share[share], wanted.asked)
+        return nothing
+    meant = by_share[share]
+    for number, asked in enumerate(wanted.values):
+        meant = _with_value(meant, number, asked)
+    return (share, wanted.share(above)), [row for row, _ in meant]
+
+
+def _valued(
+    rows: Sequence[Row], measures: Sequence[int | None], wanted: _Wanted
+) -> Iterator[_Valued]:
+    """Yield the rows that have each value that is asked for. Without a measure, a duration may be anywhere in a row."""
+    values = list[Iterable[float | None]]()
+    for asked, measure in zip(wanted.values, measures, strict=True):
+        if measure is not None:
+            values.append(_values_in((row[measure] for row in rows), asked))
+        elif asked.is_duration:
+            values.append(map(_seconds_in, map(_written, rows)))
+        else:
+            return
+    for row, *in_row in zip(rows, *values, strict=True):
+        known = [value for value in in_row if value is not None]
+        if len(known) == len(values):
+            yield row, known
+
+
+def _written(row: Row) -> str:
+    """Return the cells of a row as one text."""
+    return " ".join(map(cell_text, row))
 
 
 def _with_columns_of_members(
@@ -210,6 +221,29 @@ def _members(column: str, cell: object) -> Iterable[tuple[str, Any]]:
     return [(f"{column}.{key}", member) for key, member in members.items()]
 
 
+def _values_in(cells: Iterable[object], asked: AskedValue) -> list[float | None]:
+    """Return the value in each cell of a column, whose notation decides whether ``(900)`` is -900, as in queries."""
+    texts = [cell_text(cell).strip() for cell in cells]
+    notation = notation_of(texts)
+    numerals = dict[str, str]()
+    if notation and not notation.of_truths:
+        numerals = notation.numerals(texts)
+    return [_value_in(numerals.get(text, text), asked) for text in texts]
+
+
+def _value_in(text: str, asked: AskedValue) -> float | None:
+    """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
+    if asked.bound and _measures_time(asked.bound) != _measures_time(text):
+        return None  # "over 2 seconds" says nothing about a number without a unit
+    if not asked.is_date:
+        return _seconds(text) or quantity(text)
+    # A number is a date only if it may be a year.
+    if (when := moment(text)) and (not text.isdigit() or text[:2] in ("19", "20")):
+        return when.timestamp()
+    age = _seconds(text)
+    return None if age is None else -age
+
+
 def _measures_time(text: str) -> bool:
     """Return whether a quantity has a unit of time."""
     unit = unit_of(text)
@@ -229,32 +263,38 @@ def _seconds_in(line: str) -> float | None:
     return _seconds(duration.group().strip()) if duration else None
 
 
-def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
-    """Return the rows with the largest or smallest value, or with one beyond the bound; each of *rows* follows its value."""
-    if not asked.bound:
-        values = [value for value, _ in rows]
-        extreme = max(values) if asked.is_largest else min(values)
-        return [row for value, row in rows if value == extreme]
-    bound = quantity(asked.bound)
-    if bound is None:
+def _with_value(rows: list[_Valued], number: int, asked: AskedValue) -> list[_Valued]:
+    """Return the rows whose value of this *number* is one of the largest or smallest, or beyond the bound."""
+    if not rows:
         return []
-    meant = list[Row]()
-    for value, row in rows:
-        is_beyond = value > bound if asked.is_largest else value < bound
-        if is_beyond or (asked.has_bound and value == bound):
-            meant.append(row)
+    in_order = sorted((values[number] for _, values in rows), reverse=asked.is_largest)
+    limit = in_order[: asked.rank][-1]
+    if asked.bound:
+        limit = quantity(asked.bound)
+    meant = list[_Valued]()
+    for row, values in rows:
+        value = values[number]
+        is_beyond = limit is not None and (value > limit if asked.is_largest else value < limit)
+        if is_beyond or (asked.has_bound and value == limit):
+            meant.append((row, values))
     return meant
 
 
-def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
-    """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
-    asked = wanted.asked
+def _measures(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> list[int | None]:
+    """Return the index of the column with each value that is asked for; None if it is not clear which one that is."""
+    return [_measure_of(columns, rows, asked, wanted) for asked in wanted.values]
+
+
+def _measure_of(
+    columns: Sequence[str], rows: Sequence[Row], asked: AskedValue, wanted: _Wanted
+) -> int | None:
+    """Return the index of the column with a value that is *asked* for; None if it is not clear which one that is."""
     ranks = dict[int, tuple[bool, bool, float]]()
     before = wanted.held_by(asked.before)
     for place, name in enumerate(columns):
         names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
-        values = [value for value in wanted.values_in(filled) if value is not None]
+        values = [value for value in _values_in(filled, asked) if value is not None]
         differ = len(set(values)) > 1
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())

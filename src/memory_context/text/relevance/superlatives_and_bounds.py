@@ -45,8 +45,9 @@ _FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_me
 _UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
 _UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
 _NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
-# "The second largest" and "the three largest" are not the largest one.
-_IS_RANKED = re.compile(r"\b(?:second|third|two|three|four|five|ten|[0-9]+)\s+$", re.IGNORECASE)
+# "The second largest" is one of the two largest, and is shown with the largest one.
+_RANKS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "second": 2, "third": 3}
+_RANK = re.compile(rf"\b(?P<rank>{'|'.join(_RANKS)}|[1-9][0-9]?)\s+$", re.IGNORECASE)
 # A question that begins like this asks for no row: "Is it the fastest?", "Why does it matter most?".
 _ASKS_OTHERWISE = re.compile(
     r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
@@ -62,21 +63,23 @@ class AskedValue:
 
     Attributes:
         is_largest: Whether the largest value is meant, or all above the bound; else the smallest, or all below it.
+        rank: How many rows are meant, those with the largest or smallest values.
         columns: Words that may name the column, separated by spaces; empty if any may.
         is_date: Whether a date is meant.
         said: The part of the message that asks for it.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
-        has_bound: Whether the bound itself is meant, too.
+        has_bound: Whether the bound itself is meant, too: not "over" or "under" it.
         counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
         before: The two words before a bound that no word follows. A column that they name is meant: "with a rating over 7".
     """
 
     is_largest: bool
+    rank: int = 1
     columns: str = ""
     is_date: bool = False
     said: str = ""
     bound: str = ""
-    has_bound: bool = False
+    has_bound: bool = True
     counted: str = ""
     before: str = ""
 
@@ -97,12 +100,14 @@ def _any_of(words: str, after: str = "") -> re.Pattern[str]:
 
 
 _COUNTING = frozenset(("most", "least", "fewest"))
-# The first meaning that is found counts: "most recent" before "most", "more than 9" before "most".
-_MEANINGS = (
-    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True, has_bound=True)),
-    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False, has_bound=True)),
-    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True)),
-    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False)),
+_BOUNDS = (
+    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True)),
+    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False)),
+    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True, has_bound=False)),
+    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False, has_bound=False)),
+)
+# The first meaning that is found counts: "most recent" before "most".
+_SUPERLATIVES = (
     (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
     (_any_of(_OLDEST), AskedValue(is_largest=False, is_date=True)),
     (_any_of(_LONGEST), AskedValue(is_largest=True, columns=_DURATION)),
@@ -114,24 +119,35 @@ _MEANINGS = (
 )
 
 
-def asked_value(message: str) -> AskedValue | None:
-    """Return the value that a message asks for; None if it asks for none."""
+def asked_values(message: str) -> list[AskedValue]:
+    """Return the values that a message asks for: those beyond each bound, and of these the largest or smallest."""
     text = message[:READ_AT_MOST]
     if _ASKS_OTHERWISE.match(text):
-        return None
-    for pattern, meaning in _MEANINGS:
-        match = pattern.search(text)
-        if match is None:
-            continue
-        said = match.group()
-        start = match.start()
-        if _IS_RANKED.search(text, 0, start):
-            return None
-        bound = match.groupdict().get("number", "")
-        word = None
-        if bound or said.lower() in _COUNTING:
-            word = _NEXT_WORD.match(text, match.end())
-        counted = word[1] if word else ""
-        before = " ".join(text[:start].split()[-2:]) if bound and not counted else ""
-        return replace(meaning, said=said, bound=bound, counted=counted, before=before)
-    return None
+        return []
+    asked = list[AskedValue]()
+    for pattern, meaning in _BOUNDS:
+        for match in pattern.finditer(text):
+            counted = _word_after(match)
+            before = "" if counted else " ".join(text[: match.start()].split()[-2:])
+            said = {"said": match[0], "bound": match["number"]}
+            asked.append(replace(meaning, **said, counted=counted, before=before))
+    # "More than 9" is not "more", which some languages say for "most".
+    for bound in asked:
+        text = text.replace(bound.said, " ")
+    for pattern, meaning in _SUPERLATIVES:
+        if match := pattern.search(text):
+            counted = _word_after(match) if match[0].lower() in _COUNTING else ""
+            ranked = _RANK.search(text, 0, match.start())
+            rank = ranked["rank"].lower() if ranked else "1"
+            said = f"{rank} {match[0]}"
+            largest = replace(
+                meaning, rank=_RANKS.get(rank) or int(rank), said=said, counted=counted
+            )
+            return [*asked, largest]
+    return asked
+
+
+def _word_after(match: re.Match[str]) -> str:
+    """Return the word after a match, if it may name what is counted; else an empty text."""
+    word = _NEXT_WORD.match(match.string, match.end())
+    return word[1] if word else ""
