@@ -8,10 +8,11 @@ measure, the first duration in each row is compared.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
+from math import nan
 from typing import Any, cast
 
 from memory_context.exceptions import InvalidSelectionError
@@ -22,7 +23,7 @@ from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
-from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces
+from memory_context.text.relevance.ranked_places import RankedPlaces
 from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_values
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
@@ -30,9 +31,9 @@ from memory_context.text.rows.rows_under_columns import Row
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
-# The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
-# under `MEMORY` hold a third.
-LEAST_OF_NAMED = 0.33
+# The share of the message that rows must hold: of "Which pod uses the most memory?", rows of pods under `MEMORY` hold a
+# third.
+LEAST_SHARE = 0.33
 # Objects in cells are read as columns so many levels deep, and for so many columns.
 DEEPEST = 4
 MOST_COLUMNS = 200
@@ -54,10 +55,6 @@ SAMPLED = 1000
 MOST_PLACES = 50
 MOST_COUNTED = 8
 LEAST_OF_ROW = 0.8
-
-
-# A row, with its value for each of those that are asked for.
-_Valued = tuple[Row, list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,10 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
         if len(text) > left or not terms:
             continue
         left -= len(text)
-        shares, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        try:
+            shares, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        except InvalidSelectionError:
+            continue
         if shares > most and 0 < len(rows) <= MOST_ROWS:
             somewhere = Occurrence(min(terms), key, text, 0, 0, is_exact=True)
             meant = list(filter(None, (_place_of(row, somewhere) for row in rows)))
@@ -117,7 +117,6 @@ def _wanted(ranked: RankedPlaces) -> _Wanted | None:
         return None
     found = ranked.found
     said = analyze(" ".join(asked.said for asked in values)).counts.keys()
-    describing = frozenset[int]().union(*found.described.values())
     told = dict[frozenset[str], float]()
     for number, term in enumerate(found.terms):
         lexemes = frozenset(wanted_lexemes(term))
@@ -127,8 +126,6 @@ def _wanted(ranked: RankedPlaces) -> _Wanted | None:
             return None
         if number in ranked.told:
             told[lexemes] = ranked.told[number]
-            if number in describing:
-                told[lexemes] = max(told[lexemes], found.weights[number])
     return _Wanted(values, told)
 
 
@@ -139,13 +136,12 @@ def _rows_meant(
 
     The second share is that of what is above them. If some rows hold more of the message than others ("the largest order of
     Miller"), only these are compared. If no rows hold enough of it, there are none.
+
+    Raises:
+        InvalidSelectionError: The text has no rows.
     """
-    nothing = (0.0, 0.0), list[Row]()
-    try:
-        table = table_of(text)
-        rows = list(table.rows())
-    except InvalidSelectionError:
-        return nothing
+    table = table_of(text)
+    rows = list(table.rows())
     columns = table.columns
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
@@ -154,39 +150,30 @@ def _rows_meant(
     if None in measures:
         columns, rows = _with_columns_of_members(columns, rows)
         measures = _measures(columns, rows, wanted)
+    values = list(map(partial(_values_by_row, rows), measures, wanted.values))
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
-    by_share = defaultdict[float, list[_Valued]](list)
-    for row, values in _valued(rows, measures, wanted):
-        share = wanted.share(above | wanted.held_by(_written(row)))
-        by_share[share].append((row, values))
-    named = [columns[measure] for measure in measures if measure is not None]
-    is_named = wanted.share(wanted.held_by(" ".join(named))) > 0
-    share = max(by_share, default=0.0)
-    if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
-        return nothing
-    meant = by_share[share]
-    for number, asked in enumerate(wanted.values):
-        meant = _with_value(meant, number, asked)
-    return (share, wanted.share(above)), [row for row, _ in meant]
+    shares = dict[int, float]()
+    for index, row in enumerate(rows):
+        if all(index in by_row for by_row in values):
+            shares[index] = wanted.share(above | wanted.held_by(_written(row)))
+    share = max(shares.values(), default=0.0)
+    meant = [index for index in shares if shares[index] == share >= LEAST_SHARE]
+    for asked, by_row in zip(wanted.values, values, strict=True):
+        meant = _beyond(meant, by_row, asked)
+    return (share, wanted.share(above)), [rows[index] for index in meant]
 
 
-def _valued(
-    rows: Sequence[Row], measures: Sequence[int | None], wanted: _Wanted
-) -> Iterator[_Valued]:
-    """Yield the rows that have each value that is asked for. Without a measure, a duration may be anywhere in a row."""
-    values = list[Iterable[float | None]]()
-    for asked, measure in zip(wanted.values, measures, strict=True):
-        if measure is not None:
-            values.append(_values_in((row[measure] for row in rows), asked))
-        elif asked.is_duration:
-            values.append(map(_seconds_in, map(_written, rows)))
-        else:
-            return
-    for row, *in_row in zip(rows, *values, strict=True):
-        known = [value for value in in_row if value is not None]
-        if len(known) == len(values):
-            yield row, known
+def _values_by_row(
+    rows: Sequence[Row], measure: int | None, asked: AskedValue
+) -> Mapping[int, float]:
+    """Return the value in each row that has one, by its index; if no measure is clear, the first duration in a row."""
+    values: Iterable[float | None] = ()
+    if measure is not None:
+        values = _values_in((row[measure] for row in rows), asked)
+    elif asked.is_duration:
+        values = map(_seconds_in, map(_written, rows))
+    return {index: value for index, value in enumerate(values) if value is not None}
 
 
 def _written(row: Row) -> str:
@@ -263,21 +250,20 @@ def _seconds_in(line: str) -> float | None:
     return _seconds(duration.group().strip()) if duration else None
 
 
-def _with_value(rows: list[_Valued], number: int, asked: AskedValue) -> list[_Valued]:
-    """Return the rows whose value of this *number* is one of the largest or smallest, or beyond the bound."""
-    if not rows:
-        return []
-    in_order = sorted((values[number] for _, values in rows), reverse=asked.is_largest)
-    limit = in_order[: asked.rank][-1]
-    if asked.bound:
-        limit = quantity(asked.bound)
-    meant = list[_Valued]()
-    for row, values in rows:
-        value = values[number]
-        is_beyond = limit is not None and (value > limit if asked.is_largest else value < limit)
-        if is_beyond or (asked.has_bound and value == limit):
-            meant.append((row, values))
-    return meant
+def _beyond(rows: Iterable[int], values: Mapping[int, float], asked: AskedValue) -> list[int]:
+    """Return the rows whose value is beyond the bound; without a bound, those with the largest or smallest values."""
+    sign = 1 if asked.is_largest else -1
+    signed = {row: sign * values[row] for row in rows}
+    bound = quantity(asked.bound)
+    # No value is beyond a bound that cannot be read, such as a version.
+    limit = nan if bound is None else sign * bound
+    if not asked.bound:
+        limit = min(sorted(signed.values(), reverse=True)[: asked.rank], default=nan)
+    return [
+        row
+        for row, value in signed.items()
+        if value > limit or (asked.has_bound and value == limit)
+    ]
 
 
 def _measures(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> list[int | None]:
@@ -301,12 +287,14 @@ def _measure_of(
             held = wanted.held_by(name)
             ranks[place] = is_about, not before.isdisjoint(held), wanted.share(held)
     best = max(ranks, key=ranks.__getitem__, default=None)
-    counted = set(lexemes_of(asked.counted))
-    if best is None or not counted <= held_by(columns[best], counted):
+    if best is None:
         return None
+    _, is_named, _ = ranks[best]
+    counted = set(lexemes_of(asked.counted))
+    is_counted = counted <= held_by(columns[best], counted)
     is_only = len(ranks) == 1 and not asked.columns
     is_clear = any(ranks[best]) or is_only or asked.is_date
-    return best if is_clear else None
+    return best if is_named or (is_counted and is_clear) else None
 
 
 def _place_of(row: Row, at: Occurrence) -> Occurrence | None:

@@ -43,11 +43,11 @@ _BELOW = "under below (?<!not\\s)(?<!no\\s)(?:less|fewer|lower|smaller)_than unt
 # Bounds that include the number itself.
 _FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos"
 _UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
-_UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
+_UNIT = r"(?!(?:and|for|in|of|on|or)\b)(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
 _NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
 # "The second largest" is one of the two largest, and is shown with the largest one.
 _RANKS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "second": 2, "third": 3}
-_RANK = re.compile(rf"\b(?P<rank>{'|'.join(_RANKS)}|[1-9][0-9]?)\s+$", re.IGNORECASE)
+_RANK = rf"(?:\b(?P<rank>{'|'.join(_RANKS)}|[1-9][0-9]?)\s+)?"
 # A question that begins like this asks for no row: "Is it the fastest?", "Why does it matter most?".
 _ASKS_OTHERWISE = re.compile(
     r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
@@ -69,8 +69,9 @@ class AskedValue:
         said: The part of the message that asks for it.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too: not "over" or "under" it.
-        counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
-        before: The two words before a bound that no word follows. A column that they name is meant: "with a rating over 7".
+        before: The two words before a bound. A column that they name is meant: "with a rating over 7".
+        counted: The word after a bound, "most" or "least", which must be in the name of any other column: "more than 10
+            restarts".
     """
 
     is_largest: bool
@@ -80,8 +81,8 @@ class AskedValue:
     said: str = ""
     bound: str = ""
     has_bound: bool = True
-    counted: str = ""
     before: str = ""
+    counted: str = ""
 
     @property
     def is_duration(self) -> bool:
@@ -89,25 +90,23 @@ class AskedValue:
         return self.columns == _DURATION
 
 
-def _any_of(words: str, after: str = "") -> re.Pattern[str]:
-    """Return a pattern of any of the words before *after*; in scripts without spaces they may be within a run of letters."""
+def _any_of(words: str, number: str = "(?P<number>)") -> re.Pattern[str]:
+    """Return a pattern of any of the words before a number; in scripts without spaces they may be within a run of letters."""
     patterns = list[str]()
     for word in words.split():
         pattern = word.replace("_", r"\s+")
         has_spaces = word[0] < "\u3000"
         patterns.append(rf"\b{pattern}\b" if has_spaces else pattern)
-    return re.compile(rf"(?:{'|'.join(patterns)}){after}", re.IGNORECASE)
+    return re.compile(rf"{_RANK}(?:{'|'.join(patterns)}){number}", re.IGNORECASE)
 
 
 _COUNTING = frozenset(("most", "least", "fewest"))
-_BOUNDS = (
+# Bounds first: "more than 9" is not "more", which some languages say for "most".
+_MEANINGS = (
     (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True)),
     (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False)),
     (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True, has_bound=False)),
     (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False, has_bound=False)),
-)
-# The first meaning that is found counts: "most recent" before "most".
-_SUPERLATIVES = (
     (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
     (_any_of(_OLDEST), AskedValue(is_largest=False, is_date=True)),
     (_any_of(_LONGEST), AskedValue(is_largest=True, columns=_DURATION)),
@@ -120,34 +119,33 @@ _SUPERLATIVES = (
 
 
 def asked_values(message: str) -> list[AskedValue]:
-    """Return the values that a message asks for: those beyond each bound, and of these the largest or smallest."""
+    """Return the values that a message asks for: those beyond each bound, and of these the largest or smallest.
+
+    Of superlatives the first one in the table counts: "most recent" before "most".
+    """
     text = message[:READ_AT_MOST]
-    if _ASKS_OTHERWISE.match(text):
-        return []
     asked = list[AskedValue]()
-    for pattern, meaning in _BOUNDS:
-        for match in pattern.finditer(text):
-            counted = _word_after(match)
-            before = "" if counted else " ".join(text[: match.start()].split()[-2:])
-            said = {"said": match[0], "bound": match["number"]}
-            asked.append(replace(meaning, **said, counted=counted, before=before))
-    # "More than 9" is not "more", which some languages say for "most".
-    for bound in asked:
-        text = text.replace(bound.said, " ")
-    for pattern, meaning in _SUPERLATIVES:
-        if match := pattern.search(text):
-            counted = _word_after(match) if match[0].lower() in _COUNTING else ""
-            ranked = _RANK.search(text, 0, match.start())
-            rank = ranked["rank"].lower() if ranked else "1"
-            said = f"{rank} {match[0]}"
-            largest = replace(
-                meaning, rank=_RANKS.get(rank) or int(rank), said=said, counted=counted
-            )
-            return [*asked, largest]
-    return asked
+    if _ASKS_OTHERWISE.match(text):
+        return asked
+    for pattern, meaning in _MEANINGS:
+        asked += [_read(match, meaning) for match in pattern.finditer(text)]
+        text = pattern.sub(" ", text)
+    bounds = [value for value in asked if value.bound]
+    return asked[: len(bounds) + 1]
 
 
-def _word_after(match: re.Match[str]) -> str:
-    """Return the word after a match, if it may name what is counted; else an empty text."""
+def _read(match: re.Match[str], meaning: AskedValue) -> AskedValue:
+    """Return the value that a part of a message asks for, which has this *meaning*."""
+    said, bound = match[0], match["number"]
+    rank = (match["rank"] or "1").lower()
+    before = match.string[: match.start()].split()[-2:] if bound else []
     word = _NEXT_WORD.match(match.string, match.end())
-    return word[1] if word else ""
+    is_counted = word and (bound or said.lower() in _COUNTING)
+    return replace(
+        meaning,
+        rank=_RANKS.get(rank) or int(rank),
+        said=said,
+        bound=bound,
+        before=" ".join(before),
+        counted=word[1] if word and is_counted else "",
+    )
