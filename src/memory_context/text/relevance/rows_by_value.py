@@ -34,8 +34,7 @@ READ_CHARACTERS = 400_000
 # The share of the message that rows must hold: of "Which pod uses the most memory?", rows of pods under `MEMORY` hold a
 # third.
 LEAST_SHARE = 0.33
-# Objects in cells are read as columns so many levels deep, and for so many columns.
-DEEPEST = 4
+# Objects in cells are read as columns if there are at most so many.
 MOST_COLUMNS = 200
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
@@ -186,11 +185,9 @@ def _with_columns_of_members(
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Return a table in which each member of an object in a cell has a column of its own, such as ``limits.seats``.
 
-    Objects stay if they are deeper than three others, or if there would be more than 200 columns.
+    Objects stay if there would be more than 200 columns.
     """
-    for _ in range(DEEPEST):
-        if not any(isinstance(cell, dict) for row in rows for cell in row):
-            break
+    while any(isinstance(cell, dict) for row in rows for cell in row):
         named = [dict(chain.from_iterable(map(_members, columns, row))) for row in rows]
         names = tuple(dict.fromkeys(chain.from_iterable(named)))
         if len(names) > MOST_COLUMNS:

@@ -70,8 +70,7 @@ class AskedValue:
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too: not "over" or "under" it.
         before: The two words before a bound. A column that they name is meant: "with a rating over 7".
-        counted: The word after a bound, "most" or "least", which must be in the name of any other column: "more than 10
-            restarts".
+        counted: The word after a bound, which must be in the name of any other column: "more than 10 restarts".
     """
 
     is_largest: bool
@@ -100,7 +99,6 @@ def _any_of(words: str, number: str = "(?P<number>)") -> re.Pattern[str]:
     return re.compile(rf"{_RANK}(?:{'|'.join(patterns)}){number}", re.IGNORECASE)
 
 
-_COUNTING = frozenset(("most", "least", "fewest"))
 # Bounds first: "more than 9" is not "more", which some languages say for "most".
 _MEANINGS = (
     (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True)),
@@ -136,16 +134,10 @@ def asked_values(message: str) -> list[AskedValue]:
 
 def _read(match: re.Match[str], meaning: AskedValue) -> AskedValue:
     """Return the value that a part of a message asks for, which has this *meaning*."""
-    said, bound = match[0], match["number"]
+    asked = replace(meaning, said=match[0], bound=match["number"])
+    if asked.bound:
+        word = _NEXT_WORD.match(match.string, match.end())
+        before = " ".join(match.string[: match.start()].split()[-2:])
+        return replace(asked, before=before, counted=word[1] if word else "")
     rank = (match["rank"] or "1").lower()
-    before = match.string[: match.start()].split()[-2:] if bound else []
-    word = _NEXT_WORD.match(match.string, match.end())
-    is_counted = word and (bound or said.lower() in _COUNTING)
-    return replace(
-        meaning,
-        rank=_RANKS.get(rank) or int(rank),
-        said=said,
-        bound=bound,
-        before=" ".join(before),
-        counted=word[1] if word and is_counted else "",
-    )
+    return replace(asked, rank=_RANKS.get(rank) or int(rank))
