@@ -23,7 +23,7 @@ from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
-from memory_context.text.relevance.ranked_places import RankedPlaces
+from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces
 from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_values
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
@@ -31,9 +31,9 @@ from memory_context.text.rows.rows_under_columns import Row
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
-# The share of the message that rows must hold: of "Which pod uses the most memory?", rows of pods under `MEMORY` hold a
-# third.
-LEAST_SHARE = 0.33
+# The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
+# under `MEMORY` hold a third.
+LEAST_OF_NAMED = 0.33
 # Objects in cells are read as columns if there are at most so many.
 MOST_COLUMNS = 200
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
@@ -157,7 +157,11 @@ def _rows_meant(
         if all(index in by_row for by_row in values):
             shares[index] = wanted.share(above | wanted.held_by(_written(row)))
     share = max(shares.values(), default=0.0)
-    meant = [index for index in shares if shares[index] == share >= LEAST_SHARE]
+    named = wanted.held_by(
+        " ".join(columns[measure] for measure in measures if measure is not None)
+    )
+    least = LEAST_OF_NAMED if wanted.share(named) else LEAST_OF_FACT
+    meant = [index for index in shares if shares[index] == share >= least]
     for asked, by_row in zip(wanted.values, values, strict=True):
         meant = _beyond(meant, by_row, asked)
     return (share, wanted.share(above)), [rows[index] for index in meant]
