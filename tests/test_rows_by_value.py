@@ -250,6 +250,41 @@ def test_what_a_message_asks_of_a_value(message: str, asked: list[tuple[bool, st
     assert [(value.is_largest, value.bound.strip(), value.rank) for value in found] == asked
 
 
+RELEASES = json.dumps([{"tag": f"v{n}", "published": f"2026-03-{n + 1:02}"} for n in range(20)])
+ISSUES = json.dumps(
+    [{"title": f"Release {n} fails", "created": f"2026-04-{n + 1:02}"} for n in range(20)]
+)
+
+
+def test_a_text_that_is_described_as_what_is_asked_for_comes_first() -> None:
+    """Releases answer for "the latest release", not issues that mention one, even if no text but the call names releases."""
+    candidates = [
+        RecallCandidate(
+            MemoryItem(
+                user_id="ann",
+                memory_key=key,
+                content=text,
+                memory_type="tool_output",
+                content_metadata={"source": key},
+            ),
+            came=came,
+        )
+        for came, (key, text) in enumerate([("list_releases", RELEASES), ("issues", ISSUES)])
+    ]
+    for offered in (candidates, candidates[:1]):
+        asked = Question(
+            "What is the latest release?",
+            "",
+            tuple(offered),
+            has_memories=False,
+            in_sight=lambda _: False,
+        )
+        [expansion] = judge_by_keywords(asked).expand
+        assert expansion.key == "list_releases"
+        [record] = expansion.records
+        assert '"v19"' in RELEASES[record.start : record.stop]
+
+
 @for_each("indent", [None, 1])
 def test_a_row_with_a_long_text_is_found_by_its_other_cells(indent: int | None) -> None:
     """A row that is too long to be shown whole comes with the fields beside the long one."""

@@ -18,7 +18,7 @@ from typing import Any, cast
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.record_around_place import LONG_FIELD
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
-from memory_context.text.index.analyzer import analyze, held_by, lexemes_of
+from memory_context.text.index.analyzer import analyze, held_by
 from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
@@ -145,10 +145,10 @@ def _rows_meant(
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
-    measures = _measures(columns, rows, wanted)
+    measures = list(map(partial(_measure_of, columns, rows, wanted), wanted.values))
     if None in measures:
         columns, rows = _with_columns_of_members(columns, rows)
-        measures = _measures(columns, rows, wanted)
+        measures = list(map(partial(_measure_of, columns, rows, wanted), wanted.values))
     values = list(map(partial(_values_by_row, rows), measures, wanted.values))
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
@@ -267,17 +267,12 @@ def _beyond(rows: Iterable[int], values: Mapping[int, float], asked: AskedValue)
     ]
 
 
-def _measures(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> list[int | None]:
-    """Return the index of the column with each value that is asked for; None if it is not clear which one that is."""
-    return [_measure_of(columns, rows, asked, wanted) for asked in wanted.values]
-
-
 def _measure_of(
-    columns: Sequence[str], rows: Sequence[Row], asked: AskedValue, wanted: _Wanted
+    columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted, asked: AskedValue
 ) -> int | None:
     """Return the index of the column with a value that is *asked* for; None if it is not clear which one that is."""
     ranks = dict[int, tuple[bool, bool, float]]()
-    before = wanted.held_by(asked.before)
+    beside = wanted.held_by(asked.beside)
     for place, name in enumerate(columns):
         names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
@@ -286,16 +281,14 @@ def _measure_of(
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())
             held = wanted.held_by(name)
-            ranks[place] = is_about, not before.isdisjoint(held), wanted.share(held)
+            ranks[place] = is_about, not beside.isdisjoint(held), wanted.share(held)
     best = max(ranks, key=ranks.__getitem__, default=None)
     if best is None:
         return None
     _, is_named, _ = ranks[best]
-    counted = set(lexemes_of(asked.counted))
-    is_counted = counted <= held_by(columns[best], counted)
     is_only = len(ranks) == 1 and not asked.columns
     is_clear = any(ranks[best]) or is_only or asked.is_date
-    return best if is_named or (is_counted and is_clear) else None
+    return best if is_named or (is_clear and not asked.is_counted) else None
 
 
 def _place_of(row: Row, at: Occurrence) -> Occurrence | None:

@@ -69,8 +69,8 @@ class AskedValue:
         said: The part of the message that asks for it.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
         has_bound: Whether the bound itself is meant, too: not "over" or "under" it.
-        before: The two words before a bound. A column that they name is meant: "with a rating over 7".
-        counted: The word after a bound, which must be in the name of any other column: "more than 10 restarts".
+        beside: The two words before a bound and the one after it. A column that they name is meant: "with a rating over 7".
+        is_counted: Whether a word is after the bound: "more than 10 restarts". Then a column must be named.
     """
 
     is_largest: bool
@@ -80,8 +80,8 @@ class AskedValue:
     said: str = ""
     bound: str = ""
     has_bound: bool = True
-    before: str = ""
-    counted: str = ""
+    beside: str = ""
+    is_counted: bool = False
 
     @property
     def is_duration(self) -> bool:
@@ -136,8 +136,9 @@ def _read(match: re.Match[str], meaning: AskedValue) -> AskedValue:
     """Return the value that a part of a message asks for, which has this *meaning*."""
     asked = replace(meaning, said=match[0], bound=match["number"])
     if asked.bound:
-        word = _NEXT_WORD.match(match.string, match.end())
-        before = " ".join(match.string[: match.start()].split()[-2:])
-        return replace(asked, before=before, counted=word[1] if word else "")
+        before = match.string[: match.start()].split()[-2:]
+        after = _NEXT_WORD.match(match.string, match.end())
+        beside = " ".join([*before, after[1] if after else ""])
+        return replace(asked, beside=beside, is_counted=after is not None)
     rank = (match["rank"] or "1").lower()
     return replace(asked, rank=_RANKS.get(rank) or int(rank))
