@@ -34,7 +34,7 @@ class ReadText:
         index: The index of the message in the prompt.
         saved: The tokens that folding them would save.
         reads: How many model calls have seen them.
-        is_page: Whether they are pages, which a model has asked for and would have to read again.
+        is_page: Whether they are a page from memory, which a model has asked for and would have to read again.
     """
 
     index: int
@@ -111,11 +111,12 @@ def _read_texts(
     goes_on_reading = True
     least = folder.policy.least_threshold
     for index, message in reversed(list(enumerate(messages))):
-        is_page = message.is_result and _is_reader(message.source)
+        is_needed = goes_on_reading and message.is_result and _is_reader(message.source)
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
-        if reads and tokens[index] > least and not (is_page and goes_on_reading):
+        if reads and tokens[index] > least and not is_needed:
             saved = saved_by_folding(message, folder)
             if saved:
+                is_page = message.is_result and message.source == RETRIEVE
                 texts.append(ReadText(index, saved, reads, is_page))
         if message.is_reply:
             reads += 1
