@@ -298,7 +298,7 @@ def _members_beside(
         is_whole: Whether the record is an object and not a member of one.
     """
     shown = list[Span]()
-    left = LONGEST_RECORD
+    left = LONG_RECORD
     place, end = record
     near = [begin for begin in reversed(opened) if place - begin < REACHES[0]]
     for begin in near:
@@ -313,7 +313,7 @@ def _members_beside(
                 distance = abs(member[0] - place)
                 ranked.append((is_link, -len(set(terms.values())), distance, part))
         for *_, (start, stop) in sorted(ranked):
-            if stop - start < left:
+            if left > 0:
                 left -= stop - start
                 shown.append((start, stop))
     return shown
