@@ -35,6 +35,8 @@ LEAST_CAUSED = 10
 WORTH_OF_DEFINITION = 4.0
 ENOUGH_OF_QUESTION = 2 / 3
 NEAR_IN_DEFINITION = 0.6
+LABEL = 2.0
+KEPT_LABEL = 1.0
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
 # The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
@@ -144,6 +146,9 @@ def score(
 
     if ranking.counts_names:
         worth = _collect_names(found, names, known)
+        for index, held in enumerate(names):
+            if any(" " in name for name in held):
+                near[index] = KEPT_LABEL
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)
@@ -274,14 +279,19 @@ def _collect_names(
             if name not in shares:
                 shares[name] = _share(match)
             here[name] = None
-        for label in labels(found.text, start, end) - known:
-            shares.setdefault(label, 1.0)
+        said = labels(found.text, start, end)
+        container = found.containers[segment.container]
+        is_first = index == 0 or found.segments[index - 1].container != segment.container
+        if is_first and container.kind == "text" and container.path:
+            said.add(found.text[start:end] + " ")
+        for label in said - known:
+            shares.setdefault(label, LABEL)
             here[label] = None
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
         # Capped at four segments: more repetitions mean nothing more. A link gains nothing: each object may have it.
-        counted = 1 if "://" in name else min(count, 4)
+        counted = 1 if "://" in name or " " in name else min(count, 4)
         repeated = math.log2(counted) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
