@@ -92,7 +92,9 @@ class SegmentPacker:
             self._indexes_of[segment.container].append(index)
         self._bonus = dict[int, float]()
         self._shown = set[str]()
-        self._forms = {name: name.translate(_FORMS) for name in scores.worth}
+        self._forms = {
+            name: "://" if "://" in name else name.translate(_FORMS) for name in scores.worth
+        }
         self._shown_of_form = Counter[str]()
         self._answers = Counter[frozenset[str]]()
 
