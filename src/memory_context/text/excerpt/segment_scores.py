@@ -35,8 +35,6 @@ LEAST_CAUSED = 10
 WORTH_OF_DEFINITION = 4.0
 ENOUGH_OF_QUESTION = 2 / 3
 NEAR_IN_DEFINITION = 0.6
-LABEL = 2.0
-KEPT_LABEL = 1.0
 # The worth of the first and the last segment.
 OUTERMOST = 4.0
 # The factors for a name that is only a number, a time or a date; for a quoted key of a record; and for a name that is the
@@ -145,10 +143,7 @@ def score(
         near[index] = max(near[index], least_kept)
 
     if ranking.counts_names:
-        worth = _collect_names(found, names, known)
-        for index, held in enumerate(names):
-            if any(" " in name for name in held):
-                near[index] = KEPT_LABEL
+        worth = _collect_names(found, names, near, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)
@@ -261,9 +256,13 @@ def _definitions(
 def _collect_names(
     found: Segmentation,
     names: list[list[str]],
+    near: list[float],
     known: AbstractSet[str],
 ) -> dict[str, float]:
-    """Fill *names* with the names in each segment, and return the worth of each name."""
+    """Fill *names* with the names in each segment, and return the worth of each name.
+
+    A segment of JSON with a label keeps all of its worth (*near*), wherever it is: a list is chosen from by titles.
+    """
     shares = dict[str, float]()
     for index, segment in enumerate(found.segments):
         start = segment.start
@@ -279,22 +278,32 @@ def _collect_names(
             if name not in shares:
                 shares[name] = _share(match)
             here[name] = None
-        said = labels(found.text, start, end)
-        container = found.containers[segment.container]
-        is_first = index == 0 or found.segments[index - 1].container != segment.container
-        if is_first and container.kind == "text" and container.path:
-            said.add(found.text[start:end] + " ")
-        for label in said - known:
-            shares.setdefault(label, LABEL)
+        for label in _labels_in(found, index) - known:
+            shares.setdefault(label, FIELD)
             here[label] = None
+            near[index] = 1.0
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
         # Capped at four segments: more repetitions mean nothing more. A link gains nothing: each object may have it.
-        counted = 1 if "://" in name or " " in name else min(count, 4)
+        counted = 1 if "://" in name else min(count, 4)
         repeated = math.log2(counted) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
+
+
+def _labels_in(found: Segmentation, index: int) -> set[str]:
+    """Return the labels in a segment of JSON: titles, and the beginning of a long text, which says what that is about."""
+    segment = found.segments[index]
+    kind, path, _ = found.containers[segment.container]
+    if not path:
+        return set()
+    if kind != "text":
+        return labels(found.text, segment.start, segment.end)
+    before = found.segments[max(0, index - 1) : index]
+    if any(one.container == segment.container for one in before):
+        return set()
+    return {f"{found.shown(index)} "}
 
 
 def _share(match: re.Match[str]) -> float:
