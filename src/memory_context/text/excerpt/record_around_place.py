@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
-from typing import TypeAlias
 
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.objects_of_json import (
@@ -64,10 +63,6 @@ _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
-AskedAt: TypeAlias = tuple[int, int]
-"""An offset at which a term of the message begins, and the number of the term."""
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """A part of a text that makes sense by itself.
@@ -103,7 +98,7 @@ def spans_of(records: Iterable[Record]) -> list[Span]:
     return list(chain.from_iterable(record.spans for record in records))
 
 
-def record_at(text: str, start: int, stop: int, asked: Sequence[AskedAt] = ()) -> Record:
+def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Record:
     """Return the record around ``text[start:stop]``.
 
     It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
@@ -152,7 +147,7 @@ def _with_answer(text: str, record: Record) -> Record:
 
 
 def _object_or_row_at(
-    text: str, begin: int, end: int, place: int, part: Span | None, asked: Sequence[AskedAt]
+    text: str, begin: int, end: int, place: int, part: Span | None, asked: Sequence[int]
 ) -> Record | None:
     """Return the object around a place, or else its line as a table row; None if it is neither.
 
@@ -227,7 +222,7 @@ def _count_cells(text: str, start: int, stop: int) -> int:
     return 1 + len(_BETWEEN_CELLS.findall(text, first_cell, stop))
 
 
-def _object_at(text: str, start: int, asked: Sequence[AskedAt]) -> Record | None:
+def _object_at(text: str, start: int, asked: Sequence[int]) -> Record | None:
     """Return the largest object around a place that is not too long, with the beginnings of the objects around it.
 
     A list is returned only if no object within it holds the place. If all of them are too long, it is the member that the
@@ -251,14 +246,13 @@ def _object_at(text: str, start: int, asked: Sequence[AskedAt]) -> Record | None
         is_list = text[begin] == "["
         if not is_list or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
-    is_whole = record is not None
+    own: int | None = None
     if record is None:
         record = _member_at(text, opened, start)
-    if record is None:
-        return None
-    rest = _members_beside(text, opened, record, asked, is_whole=is_whole)
-    if not (is_whole or rest):
-        return None
+        if record is None:
+            return None
+        own = opened[-1]
+    rest = _members_beside(text, opened, record, asked, own)
     return Record(*record, _heads_of_objects(text, opened, record[0]), rest=rest)
 
 
@@ -266,9 +260,9 @@ def _member_at(text: str, opened: Sequence[int], place: int) -> Span | None:
     """Return the part to show of the member that a place is in, of the innermost of the *opened* objects; None for a list."""
     if not opened or text[opened[-1]] != "{":
         return None
-    for start, stop in _members(text, opened[-1], place):
-        if start <= place < stop:
-            return _part_of_member((start, stop), place)
+    for member in _members(text, opened[-1], place):
+        if member[0] <= place < member[1]:
+            return _part_of_member(member, place)
     return None
 
 
@@ -282,47 +276,39 @@ def _members(text: str, begin: int, place: int) -> list[Span]:
 
 
 def _members_beside(
-    text: str, opened: Sequence[int], record: Span, asked: Sequence[AskedAt], *, is_whole: bool
+    text: str, opened: Sequence[int], record: Span, asked: Sequence[int], own: int | None
 ) -> list[Span]:
     """Return the members to show beside a record, of the long objects around it, as many as a record has room for.
 
-    These are the members that hold further terms of the message: an order's coupon beside the name of its customer. If the
-    record is itself a member, they are also those nearest to it: a file's name, owner and size beside its content. But few
-    of the many members of a mapping are wanted, none of which is long. Links, which are long and many, come last.
+    These are the members that hold terms of the message: an order's coupon beside the name of its customer. Of the object
+    that the record is itself a member of, they are also those nearest to it: a file's name, owner and size beside its
+    content. Links, which are long and many, come last.
 
     Args:
         text: The text.
         opened: The brackets that are open around the record, outermost first.
         record: The record.
         asked: Where terms of the message are.
-        is_whole: Whether the record is an object and not a member of one.
+        own: Where the object begins that the record is a member of; None for a record that is an object.
     """
     shown = list[Span]()
     left = LONG_RECORD
     place, end = record
-    near = [begin for begin in reversed(opened) if place - begin < REACHES[0]]
-    for begin in near:
-        members = _members(text, begin, end) if text[begin] == "{" else []
-        is_wanted = not is_whole and begin == opened[-1] and not all(map(_is_short, members))
+    for begin in reversed(opened):
+        if text[begin] != "{" or place - begin > REACHES[0]:
+            continue
         ranked = list[tuple[bool, int, int, Span]]()
-        for member in members:
-            terms = _asked_in(asked, member)
-            if (terms or is_wanted) and not member[0] <= place < member[1]:
-                is_link = _KEY_OF_LINK.match(text, *member) is not None
-                part = _part_of_member(member, min(terms, default=place))
-                distance = abs(member[0] - place)
-                ranked.append((is_link, -len(set(terms.values())), distance, part))
+        for start, stop in _members(text, begin, end):
+            terms = asked[bisect_left(asked, start) : bisect_left(asked, stop)]
+            if (terms or begin == own) and not start <= place < stop:
+                is_link = _KEY_OF_LINK.match(text, start, stop) is not None
+                part = _part_of_member((start, stop), min(terms, default=place))
+                ranked.append((is_link, -len(terms), abs(start - place), part))
         for *_, (start, stop) in sorted(ranked):
             if left > 0:
                 left -= stop - start
                 shown.append((start, stop))
     return shown
-
-
-def _asked_in(asked: Sequence[AskedAt], span: Span) -> dict[int, int]:
-    """Return the places in a part of the text at which terms of the message are, each with the number of its term."""
-    start, stop = span
-    return dict(asked[bisect_left(asked, (start, 0)) : bisect_left(asked, (stop, 0))])
 
 
 def _is_short(member: Span) -> bool:

@@ -19,7 +19,6 @@ from itertools import chain, takewhile
 
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
-    AskedAt,
     Record,
     record_at,
 )
@@ -85,7 +84,7 @@ class Occurrence:
     stop: int
     is_exact: bool
     is_stretch: bool = False
-    asked: Sequence[AskedAt] = ()
+    asked: Sequence[int] = ()
 
     @cached_property
     def record(self) -> Record:
@@ -152,7 +151,7 @@ class FoundTerms:
         self.texts = texts
         self.chunks = hits.chunks
         self.occurrences = dict[tuple[int, str, int], Occurrence]()
-        self.asked = defaultdict[str, list[AskedAt]](list)
+        self.asked = defaultdict[str, list[int]](list)
         read = [_ChunkWords(chunk, texts.text_of(chunk.memory_key)) for chunk in chunks]
         for words in read:
             for number, term in enumerate(terms):
@@ -167,7 +166,7 @@ class FoundTerms:
         self.in_order = defaultdict[str, list[Occurrence]](list)
         for place in sorted(self.occurrences.values(), key=_start):
             self.in_order[place.key].append(place)
-            self.asked[place.key].append((place.start, place.term))
+            self.asked[place.key].append(place.start)
         self.described = dict[str, set[int]]()
         for key, lexemes_named in named.items():
             self.described[key] = {
