@@ -292,7 +292,7 @@ def _members_beside(
         own: Where the object begins that the record is a member of; None for a record that is an object.
     """
     shown = list[Span]()
-    left = LONG_RECORD
+    left = LONGEST_RECORD
     place, end = record
     for begin in reversed(opened):
         if text[begin] != "{" or place - begin > REACHES[0]:
@@ -305,7 +305,7 @@ def _members_beside(
                 part = _part_of_member((start, stop), min(terms, default=place))
                 ranked.append((is_link, -len(terms), abs(start - place), part))
         for *_, (start, stop) in sorted(ranked):
-            if left > 0:
+            if stop - start <= left:
                 left -= stop - start
                 shown.append((start, stop))
     return shown
