@@ -63,6 +63,7 @@ _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A part of a text that makes sense by itself.
@@ -253,6 +254,8 @@ def _object_at(text: str, start: int, asked: Sequence[int]) -> Record | None:
             return None
         own = opened[-1]
     rest = _members_beside(text, opened, record, asked, own)
+    if own is not None and not rest:
+        return None
     return Record(*record, _heads_of_objects(text, opened, record[0]), rest=rest)
 
 
@@ -282,7 +285,7 @@ def _members_beside(
 
     These are the members that hold terms of the message: an order's coupon beside the name of its customer. Of the object
     that the record is itself a member of, they are also those nearest to it: a file's name, owner and size beside its
-    content. Links, which are long and many, come last.
+    content; but few of the many members of a mapping, none of which is long. Links, which are long and many, come last.
 
     Args:
         text: The text.
@@ -298,9 +301,11 @@ def _members_beside(
         if text[begin] != "{" or place - begin > REACHES[0]:
             continue
         ranked = list[tuple[bool, int, int, Span]]()
-        for start, stop in _members(text, begin, end):
+        members = _members(text, begin, end)
+        is_wanted = begin == own and not all(map(_is_short, members))
+        for start, stop in members:
             terms = asked[bisect_left(asked, start) : bisect_left(asked, stop)]
-            if (terms or begin == own) and not start <= place < stop:
+            if (terms or is_wanted) and not start <= place < stop:
                 is_link = _KEY_OF_LINK.match(text, start, stop) is not None
                 part = _part_of_member((start, stop), min(terms, default=place))
                 ranked.append((is_link, -len(terms), abs(start - place), part))

@@ -296,14 +296,11 @@ def _labels_in(found: Segmentation, index: int) -> set[str]:
     """Return the labels in a segment of JSON: titles, and the beginning of a long text, which says what that is about."""
     segment = found.segments[index]
     kind, path, _ = found.containers[segment.container]
-    if not path:
-        return set()
     if kind != "text":
         return labels(found.text, segment.start, segment.end)
-    before = found.segments[max(0, index - 1) : index]
-    if any(one.container == segment.container for one in before):
-        return set()
-    return {f"{found.shown(index)} "}
+    is_first = index == 0 or found.segments[index - 1].container != segment.container
+    # No name holds a space, so no other text holds this one.
+    return {f"{found.shown(index)} "} if path and is_first else set()
 
 
 def _share(match: re.Match[str]) -> float:
