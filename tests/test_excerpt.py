@@ -1376,7 +1376,7 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
     )
 
     assert lines[20] in shown.text
-    records = json.dumps([{"note": line} for line in lines], indent=1)
+    records = json.dumps(lines, indent=1)
     asked = "Who was at Lab-7 and Lab-9 and how many sheep ill"
     shown = excerpt(records, asked, 120, default_counter().count, ranking=PREVIEW)
     assert lines[20] not in shown.text
@@ -1479,3 +1479,39 @@ def test_code_in_a_page_keeps_its_lines() -> None:
     )
 
     assert excerpt(page, "", 60, len).text == "Run it:\n\nfor a in b:\n    print(a < 1)"
+
+
+def test_a_preview_of_a_json_list_shows_how_its_texts_begin() -> None:
+    """Of search results without titles, the beginnings of the texts are shown, wherever in the list they are."""
+    results = [
+        {
+            "id": f"{n * 7919:08x}-1f4b-a4{n}",
+            "url": f"https://kb{n}.example.org/{n}#chunk-{n}",
+            "source": f"s3://kb-prod/{n * 31}.md",
+            "text": f"Topic{'abcdefgh'[n]} is what this is about. "
+            + "More is said about it. " * 20,
+        }
+        for n in range(8)
+    ]
+
+    shown = excerpt(json.dumps(results), "search", 400, default_counter().count, ranking=PREVIEW)
+
+    for letter in "abcdefgh":
+        assert f"Topic{letter} is what" in shown.text
+
+
+def test_a_preview_of_json_shows_titles_before_many_links() -> None:
+    """Links are alike, so that the titles of all issues come before the links of the first."""
+    links = ("html_url", "labels_url", "comments_url", "events_url", "timeline_url", "patch_url")
+    issues = [
+        {
+            **{key: f"https://api.example.org/{n}/{key}/of/{n * 17}" for key in links},
+            "title": f"The pump number {n} isn't heard, says the operator of the plant",
+        }
+        for n in range(6)
+    ]
+
+    shown = excerpt(json.dumps(issues), "issues", 300, default_counter().count, ranking=PREVIEW)
+
+    for n in range(6):
+        assert f"The pump number {n} isn't" in shown.text

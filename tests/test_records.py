@@ -828,3 +828,36 @@ def test_no_number_is_cut() -> None:
     for length in range(7_960, 8_000):
         shown = _shown(json.dumps({"name": "tide", "body": "w" * length, "size": 123_472}), "tide")
         assert set(re.findall(r"\d{3,}", shown)) <= {"123472"}
+
+
+ORDER = {
+    "order_id": 1048811,
+    "customer": {"name": "Marta Hollweg", "email": "marta@example.org"},
+    "lines": [{"sku": f"TNT-{n}", "text": f"Tent {n} for two, olive", "qty": n} for n in range(40)],
+    **{f"field_{n}": f"value {n}" for n in range(40)},
+    "coupon_code": "MAI7",
+}
+
+
+@for_each("wanted", ["Marta Hollweg", "1048811"])
+def test_with_a_record_come_the_members_that_are_asked_for_of_objects_around_it(
+    wanted: str,
+) -> None:
+    """A customer's name, or an order's number, comes with the coupon of a long order if that is asked for."""
+    text = json.dumps([ORDER, ORDER | {"coupon_code": "NEU10"}])
+    start = text.index(wanted)
+    record = record_at(text, start, start + len(wanted), [text.index("coupon_code")])
+    shown = show_records(text, [record], 4000, len).text
+    assert wanted in shown
+    assert '"coupon_code": "MAI7"' in shown
+    assert "NEU10" not in shown
+
+
+def test_a_member_that_is_asked_for_comes_whole() -> None:
+    """An object that is asked for by its key comes whole, however far it is from the place."""
+    reporter = {"self": "https://example.org/" + "5b" * 100, "name": "Rosa Lindqvist"}
+    fields = {f"field_{n}": "long " * 40 for n in range(20)}
+    text = json.dumps({"key": "PAY-1187", **fields, "reporter": reporter})
+    start = text.index("PAY-1187")
+    record = record_at(text, start, start + 8, [start, text.index("reporter")])
+    assert "Rosa Lindqvist" in show_records(text, [record], 4000, len).text

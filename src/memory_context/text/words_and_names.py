@@ -53,7 +53,7 @@ _IN_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 # A value of several words behind a colon, such as a title in JSON or in a repr.
 _LABEL = re.compile(
-    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s[^"'\\\n]{1,60})(?P=quote)(?=\s*(?:[,}]|$))"""
+    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s(?:(?!(?P=quote))[^\\\n]){1,160})(?P=quote)(?=\s*(?:[,}]|$))"""
 )
 
 

@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -203,8 +202,7 @@ def show_records(
             shown.append(record)
             paid |= new
             remaining -= price
-    shown.sort(key=attrgetter("start"))
-    return show_spans(text, spans_of(shown), numbers)
+    return show_spans(text, sorted(spans_of(shown)), numbers)
 
 
 def _split(text: str, regions: Iterable[Span]) -> Segmentation:

@@ -7,7 +7,7 @@ what it belongs to. Only the neighbourhood of the place is read, however long th
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
@@ -74,7 +74,7 @@ class Record:
         heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
             around it.
         comes_again: Whether a record of the same form precedes or follows it, as in a list.
-        rest: The spans after it that belong to it, if it is too long to be shown whole.
+        rest: The spans beside it that belong to it, if it or an object around it is too long to be shown whole.
     """
 
     start: int
@@ -85,8 +85,13 @@ class Record:
 
     @property
     def spans(self) -> list[Span]:
-        """Return the spans of its heads, of the record itself and of its rest, in order."""
-        return [*self.heads, (self.start, self.stop), *self.rest]
+        """Return the spans of its heads, of the record itself and of its rest, in order; they may overlap."""
+        return sorted([*self.heads, *self.body])
+
+    @property
+    def body(self) -> list[Span]:
+        """Return the spans of the record itself and of its rest."""
+        return [(self.start, self.stop), *self.rest]
 
 
 def spans_of(records: Iterable[Record]) -> list[Span]:
@@ -94,10 +99,11 @@ def spans_of(records: Iterable[Record]) -> list[Span]:
     return list(chain.from_iterable(record.spans for record in records))
 
 
-def record_at(text: str, start: int, stop: int) -> Record:
+def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Record:
     """Return the record around ``text[start:stop]``.
 
     It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
+    Of the objects around it that are longer, the members come that are *asked* for.
     """
     begin = line_start(text, start)
     end = line_end(text, stop)
@@ -111,7 +117,9 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if section is not None and section.is_of_diff:
         shown = part or section.span
         return Record(*shown, section.heads, comes_again=True)
-    record = _document_at(text, begin, end) or _object_or_row_at(text, begin, end, start, part)
+    record = _document_at(text, begin, end) or _object_or_row_at(
+        text, begin, end, start, part, asked
+    )
     if record is not None:
         return record
     if section is not None and section.is_record:
@@ -140,7 +148,7 @@ def _with_answer(text: str, record: Record) -> Record:
 
 
 def _object_or_row_at(
-    text: str, begin: int, end: int, place: int, part: Span | None
+    text: str, begin: int, end: int, place: int, part: Span | None, asked: Sequence[int]
 ) -> Record | None:
     """Return the object around a place, or else its line as a table row; None if it is neither.
 
@@ -148,7 +156,7 @@ def _object_or_row_at(
     """
     beginning = text[begin : begin + 40].lstrip()
     may_be_in_object = beginning.startswith(("{", "[", '"', "}", "]"))
-    if (part or may_be_in_object) and (record := _object_at(text, place)):
+    if (part or may_be_in_object) and (record := _object_at(text, place, asked)):
         return record
     if part is not None:
         return Record(*part)
@@ -215,11 +223,11 @@ def _count_cells(text: str, start: int, stop: int) -> int:
     return 1 + len(_BETWEEN_CELLS.findall(text, first_cell, stop))
 
 
-def _object_at(text: str, start: int) -> Record | None:
+def _object_at(text: str, start: int, asked: Sequence[int]) -> Record | None:
     """Return the largest object around a place that is not too long, with the beginnings of the objects around it.
 
-    A list is returned only if no object within it holds the place. If all of them are too long, the innermost is abridged.
-    None if the place is in no object or list.
+    A list is returned only if no object within it holds the place. If all of them are too long, it is the member that the
+    place is in, with others of the innermost. None if the place is in no object or list.
     """
     opened = list[int]()
     for reach in REACHES:
@@ -239,62 +247,73 @@ def _object_at(text: str, start: int) -> Record | None:
         is_list = text[begin] == "["
         if not is_list or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
+    own: int | None = None
     if record is None:
-        return _abridged_object(text, opened, start) if opened else None
-    return Record(*record, _heads_of_objects(text, opened, record[0]))
+        record = _member_at(text, opened, start)
+        if record is None:
+            return None
+        own = opened[-1]
+    rest = _members_beside(text, opened, record, asked, own)
+    if own is not None and not rest:
+        return None
+    return Record(*record, _heads_of_objects(text, opened, record[0]), rest=rest)
 
 
-def _abridged_object(text: str, opened: Sequence[int], place: int) -> Record | None:
-    """Return an object that is too long to be shown whole, with only the beginnings of its long members.
+def _member_at(text: str, opened: Sequence[int], place: int) -> Span | None:
+    """Return the part to show of the member that a place is in, of the innermost of the *opened* objects; None for a list."""
+    if not opened or text[opened[-1]] != "{":
+        return None
+    for member in _members(text, opened[-1], place):
+        if member[0] <= place < member[1]:
+            return _part_of_member(member, place)
+    return None
 
-    So a file's name, owner and size are shown beside its content. If there is no room for all members, those nearest to
-    the place are shown, links last. None if no member is long: few of the many members of a mapping are wanted.
 
-    Args:
-        text: The text.
-        opened: The brackets that are open at the place, outermost first; the last is that of the object.
-        place: The place.
-    """
-    begin = opened[-1]
+def _members(text: str, begin: int, place: int) -> list[Span]:
+    """Return the spans of the members of the container that begins at `begin`, with their commas, up to far after a place."""
     limit = place + REACHES[0]
     members = [(start, stop) for _, start, _, stop in members_of(text, begin, limit)]
     if members and members[-1][1] == limit and _is_short(members[-1]):
         members.pop()  # it continues beyond the limit, and a number that is cut off looks like another one
-    own = bisect_right(members, (place, limit)) - 1
-    is_in_member = own >= 0 and place < members[own][1]
-    if text[begin] != "{" or not is_in_member or all(map(_is_short, members)):
-        return None
-    parts = [_part_of_member(member, place) for member in members]
-    is_link = [_KEY_OF_LINK.match(text, *member) is not None for member in members]
-    shown = _nearest(parts, own, is_link)
-    spans = list[Span]()
-    for index in shown:
-        start, stop = parts[index]
-        # Two members are one span if the first is shown to its end, and the next from its beginning.
-        begins = start == members[index][0]
-        if begins and spans and spans[-1][1] == members[index - 1][1]:
-            start, _ = spans.pop()
-        spans.append((start, stop))
-    heads = _heads_of_objects(text, opened[:-1], begin)
-    if shown[0] > 0:
-        heads.append((begin, _end_of_head(text, begin, spans[0][0])))
-    number = bisect_right(spans, (parts[own][0], limit)) - 1
-    return Record(*spans[number], heads + spans[:number], rest=spans[number + 1 :])
+    return [(start, stop + text.startswith(",", stop)) for start, stop in members]
 
 
-def _nearest(parts: Sequence[Span], own: int, is_link: Sequence[bool]) -> list[int]:
-    """Return the indexes, in order, of the part *own* and the parts nearest to it, as many as a record has room for.
+def _members_beside(
+    text: str, opened: Sequence[int], record: Span, asked: Sequence[int], own: int | None
+) -> list[Span]:
+    """Return the members to show beside a record, of the long objects around it, as many as a record has room for.
 
-    Links, which are long and many, come last.
+    These are the members that hold terms of the message: an order's coupon beside the name of its customer. Of the object
+    that the record is itself a member of, they are also those nearest to it: a file's name, owner and size beside its
+    content; but few of the many members of a mapping, none of which is long. Links, which are long and many, come last.
+
+    Args:
+        text: The text.
+        opened: The brackets that are open around the record, outermost first.
+        record: The record.
+        asked: Where terms of the message are.
+        own: Where the object begins that the record is a member of; None for a record that is an object.
     """
-    shown = {own}
-    left = LONG_RECORD
-    for index in sorted(range(len(parts)), key=lambda index: (is_link[index], abs(index - own))):
-        start, stop = parts[index]
-        left -= stop - start
-        if left > 0:
-            shown.add(index)
-    return sorted(shown)
+    shown = list[Span]()
+    left = LONGEST_RECORD
+    place, end = record
+    for begin in reversed(opened):
+        if text[begin] != "{" or place - begin > REACHES[0]:
+            continue
+        ranked = list[tuple[bool, int, int, Span]]()
+        members = _members(text, begin, end)
+        is_wanted = begin == own and not all(map(_is_short, members))
+        for start, stop in members:
+            terms = asked[bisect_left(asked, start) : bisect_left(asked, stop)]
+            if (terms or is_wanted) and not start <= place < stop:
+                is_link = _KEY_OF_LINK.match(text, start, stop) is not None
+                part = _part_of_member((start, stop), min(terms, default=place))
+                ranked.append((is_link, -len(terms), abs(start - place), part))
+        for *_, (start, stop) in sorted(ranked):
+            if stop - start <= left:
+                left -= stop - start
+                shown.append((start, stop))
+    return shown
 
 
 def _is_short(member: Span) -> bool:
@@ -304,9 +323,10 @@ def _is_short(member: Span) -> bool:
 def _part_of_member(member: Span, place: int) -> Span:
     """Return the part of a member to show: all of a short one; of a long one what is near the place, or its beginning."""
     start, stop = member
-    if _is_short(member):
+    is_own = start <= place < stop
+    if _is_short(member) or (is_own and stop - start <= LONGEST_RECORD):
         return member
-    if start <= place < stop:
+    if is_own:
         return max(start, place - LONG_FIELD), min(stop, place + LONG_FIELD)
     return start, start + LONG_HEAD
 

@@ -143,7 +143,7 @@ def score(
         near[index] = max(near[index], least_kept)
 
     if ranking.counts_names:
-        worth = _collect_names(found, names, known)
+        worth = _collect_names(found, names, near, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)
@@ -251,9 +251,13 @@ def _definitions(
 def _collect_names(
     found: Segmentation,
     names: list[list[str]],
+    near: list[float],
     known: AbstractSet[str],
 ) -> dict[str, float]:
-    """Fill *names* with the names in each segment, and return the worth of each name."""
+    """Fill *names* with the names in each segment, and return the worth of each name.
+
+    A segment of JSON with a label keeps all of its worth (*near*), wherever it is: a list is chosen from by titles.
+    """
     shares = dict[str, float]()
     for index, segment in enumerate(found.segments):
         start = segment.start
@@ -269,9 +273,10 @@ def _collect_names(
             if name not in shares:
                 shares[name] = _share(match)
             here[name] = None
-        for label in labels(found.text, start, end) - known:
-            shares.setdefault(label, 1.0)
+        for label in _labels_in(found, index) - known:
+            shares.setdefault(label, FIELD)
             here[label] = None
+            near[index] = 1.0
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
@@ -280,6 +285,17 @@ def _collect_names(
         repeated = math.log2(counted) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
+
+
+def _labels_in(found: Segmentation, index: int) -> set[str]:
+    """Return the labels in a segment of JSON: titles, and the beginning of a long text, which says what that is about."""
+    segment = found.segments[index]
+    kind, path, _ = found.containers[segment.container]
+    if kind != "text":
+        return labels(found.text, segment.start, segment.end)
+    is_first = index == 0 or found.segments[index - 1].container != segment.container
+    # No name holds a space, so no other text holds this one.
+    return {f"{found.shown(index)} "} if path and is_first else set()
 
 
 def _share(match: re.Match[str]) -> float:

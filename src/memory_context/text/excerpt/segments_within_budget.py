@@ -88,7 +88,11 @@ class SegmentPacker:
         self._opened = {0}
         self._bonus = dict[int, float]()
         self._shown = set[str]()
-        self._forms = {name: name.translate(_FORMS) for name in scores.worth}
+        # The links of JSON are alike: each object may have a dozen. In prose and listings they are what is looked for.
+        self._forms = {
+            name: "://" if "://" in name and not is_plain else name.translate(_FORMS)
+            for name in scores.worth
+        }
         self._shown_of_form = Counter[str]()
         self._answers = Counter[frozenset[str]]()
 

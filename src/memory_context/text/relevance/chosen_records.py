@@ -224,7 +224,7 @@ class _Chosen:
             if is_conversation(place.text) and self._meant.count >= FEW:
                 return
             record = place.record
-            length = record.stop - record.start
+            length = sum(stop - start for start, stop in record.body)
             is_in_prompt = self._is_in_prompt(place)
             if not is_in_prompt:
                 is_much = self.characters + length > SEVERAL_CHARACTERS
@@ -241,7 +241,7 @@ class _Chosen:
 
     def _is_in_prompt(self, place: Occurrence) -> bool:
         """Return whether the record of a place is in the prompt; of a turn also its line, which may be a tool's result."""
-        spans = [(place.record.start, place.record.stop)]
+        spans = place.record.body
         if is_conversation(place.text):
             spans.append((line_start(place.text, place.start), line_end(place.text, place.stop)))
         return all(self._is_seen(place.key, *span) for span in spans)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.relevance.question_terms import AskedTerm
@@ -54,7 +55,8 @@ class MeantRecords:
     def add(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Add a record of the memory under *key* with the terms that it holds, unless it is within one that was added."""
         records = self._records[key]
-        if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
+        shown = chain.from_iterable(one.body for one in records)
+        if any(start <= record.start and record.stop <= stop for start, stop in shown):
             return
         records.append(record)
         self._held[key].update(dict.fromkeys(self._terms[number].text for number in held))

@@ -74,6 +74,7 @@ class Occurrence:
         stop: The offset at which it ends.
         is_exact: Whether the text writes the term as the message does, apart from upper and lower case.
         is_stretch: Whether the place is several consecutive lines with the same time of day.
+        asked: Where the message's terms are in the text.
     """
 
     term: int
@@ -83,12 +84,13 @@ class Occurrence:
     stop: int
     is_exact: bool
     is_stretch: bool = False
+    asked: Sequence[int] = ()
 
     @cached_property
     def record(self) -> Record:
         """Return the record that the place is in; of a stretch, as many of its lines as a record may have."""
         if not self.is_stretch:
-            return record_at(self.text, self.start, self.stop)
+            return record_at(self.text, self.start, self.stop, self.asked)
         start = line_start(self.text, self.start)
         stop = line_end(self.text, self.stop)
         if stop - start > LONGEST_RECORD:
@@ -96,9 +98,11 @@ class Occurrence:
         return Record(start, stop) if stop > 0 else record_at(self.text, self.start, self.start)
 
     def overlaps(self, other: Occurrence) -> bool:
-        """Return whether the records of two places have a part of the text in common, as in one long line."""
-        record, others = self.record, other.record
-        return self.key == other.key and record.start < others.stop and others.start < record.stop
+        """Return whether the record of the place is in part shown with that of the other, as in one long line."""
+        record = self.record
+        return self.key == other.key and any(
+            start < record.stop and record.start < stop for start, stop in other.record.body
+        )
 
     @property
     def names_a_field(self) -> bool:
@@ -147,6 +151,7 @@ class FoundTerms:
         self.texts = texts
         self.chunks = hits.chunks
         self.occurrences = dict[tuple[int, str, int], Occurrence]()
+        self.asked = defaultdict[str, list[int]](list)
         read = [_ChunkWords(chunk, texts.text_of(chunk.memory_key)) for chunk in chunks]
         for words in read:
             for number, term in enumerate(terms):
@@ -161,6 +166,7 @@ class FoundTerms:
         self.in_order = defaultdict[str, list[Occurrence]](list)
         for place in sorted(self.occurrences.values(), key=_start):
             self.in_order[place.key].append(place)
+            self.asked[place.key].append(place.start)
         self.described = dict[str, set[int]]()
         for key, lexemes_named in named.items():
             self.described[key] = {
@@ -335,7 +341,7 @@ def _add_occurrences(found: FoundTerms, number: int, term: AskedTerm, words: _Ch
             continue
         # A message says 14:05 where a log has 14:05:12.
         is_exact = term.is_time or list(map(str.casefold, written)) == folded
-        added = Occurrence(number, key, text, begin, stop, is_exact)
+        added = Occurrence(number, key, text, begin, stop, is_exact, asked=found.asked[key])
         found.occurrences.setdefault((number, key, begin), added)
 
 
