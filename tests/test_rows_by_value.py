@@ -100,11 +100,13 @@ def _rows(question: str, text: str) -> list[str]:
     item = MemoryItem(user_id="ann", memory_key="k", content=text, memory_type="tool_output")
     candidates = (RecallCandidate(item),)
     asked = Question(question, "", candidates, has_memories=False, in_sight=lambda _: False)
-    return [
-        " ".join(text[record.start : record.stop].split())
-        for expansion in judge_by_keywords(asked).expand
-        for record in expansion.records
-    ]
+    rows = list[str]()
+    for expansion in judge_by_keywords(asked).expand:
+        for record in expansion.records:
+            parts = [(record.start, record.stop), *record.rest]
+            row = " ".join(text[start:stop] for start, stop in parts)
+            rows.append(" ".join(row.split()))
+    return rows
 
 
 @for_each(

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -162,12 +163,14 @@ def _excerpt(
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)
-    if not chosen and fits(text, budget, cost):
+    is_answer = bool(chosen)
+    heads = set(chain.from_iterable(found.segments[index].heads for index in chosen))
+    is_understood = is_answer and heads.issubset(chosen)
+    if not is_understood and fits(text, budget, cost):
         lines = ShownLines(text, numbers)
         lines.show(0, len(text))
-        return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer=False)
-    is_answer = bool(chosen)
-    if not chosen:
+        return Excerpt(text.removesuffix("\n"), tuple(lines.ranges), is_answer)
+    if not is_answer:
         chosen = packed("", WHATEVER)
     shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
