@@ -40,7 +40,7 @@ from memory_context.conversation.message import Message
 from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.scope import Scope
 from memory_context.replay import read_recordings
-from memory_context.replay.needed_and_visible_values import needed_values
+from memory_context.replay.identifiers_needed_and_shown import needed_values
 from memory_context.stores import SQLAlchemyStore
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.chunks_and_metadata_cards import end_of_chunk

@@ -12,8 +12,8 @@ import threading
 from itertools import count
 from pathlib import Path
 
-from memory_context.agent_files import handles
-from memory_context.agent_files.service import AgentMemoryService
+from memory_context.agent_files import file_handles
+from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.exceptions import FileOperationError
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
@@ -114,7 +114,10 @@ def orphan(cache: str) -> None:
     """Fork while an agent's lock is held, and be killed; the child lives on."""
     base = Path(AgentMemoryService(cache).app_cache_dir, "agent_memory")
     handle = os.open(base, os.O_RDONLY)
-    with handles.folder(handle, (".locks",), make=True) as locks, handles.locked(locks, "ann", 60):
+    with (
+        file_handles.folder(handle, (".locks",), make=True) as locks,
+        file_handles.locked(locks, "ann", 60),
+    ):
         if os.fork() == 0:
             print(os.getpid(), flush=True)
             signal.pause()

@@ -33,7 +33,7 @@ from memory_context import (
     MemoryRef,
     RecallPolicy,
 )
-from memory_context.conversation.recall.judge_within_limits import JudgeLimits
+from memory_context.conversation.recall.limits_on_a_judge import JudgeLimits
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG

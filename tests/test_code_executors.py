@@ -28,7 +28,7 @@ from memory_context import MemoryContext, MemoryManager, MemoryRef, PassingPolic
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.autogen import MemoryCodeExecutor
 from memory_context.conversation.references.pass_by_reference import NotPassedError
-from memory_context.conversation.references.reference_files import file_name, with_files
+from memory_context.conversation.references.texts_as_files_for_tools import file_name, with_files
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from messages import LOG

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memory_context.exceptions import StoreError
-from memory_context.runtime import events
-from memory_context.runtime.events import EVENTS, Event
+from memory_context.runtime import log_events
+from memory_context.runtime.log_events import EVENTS, Event
 from pages import ROOT
 from sources import SOURCES
 
@@ -23,7 +23,7 @@ SPELLED = {
     logging.WARNING: "warning",
     logging.ERROR: "error",
 }
-NAMES = {name for name, value in vars(events).items() if isinstance(value, Event)}
+NAMES = {name for name, value in vars(log_events).items() if isinstance(value, Event)}
 METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
 FACTS = re.compile(r"%\((\w+)\)")
 
@@ -66,7 +66,7 @@ def test_nothing_is_logged_without_an_event() -> None:
                 given = {word.arg for word in call.keywords} - {"where"} | (
                     {"error"} if call.args else set()
                 )
-                assert set(FACTS.findall(getattr(events, name).message)) <= given, (
+                assert set(FACTS.findall(getattr(log_events, name).message)) <= given, (
                     f"{path}:{call.lineno}"
                 )
                 logged.add(name)
@@ -128,7 +128,7 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
     try:
         driver()
     except RuntimeError as error:
-        events.STORE_FAILED.log(error, where=True)
+        log_events.STORE_FAILED.log(error, where=True)
     [record] = caplog.records
     shown = logging.Formatter("%(message)s").format(record)
 
@@ -141,7 +141,7 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
 
 def test_facts_are_utf8(caplog: pytest.LogCaptureFixture) -> None:
     """The name of a file that is not UTF-8 is logged with escapes, so that every handler can write it."""
-    events.FILE_SKIPPED.log(file="/notes/\udcff.json")
+    log_events.FILE_SKIPPED.log(file="/notes/\udcff.json")
     [record] = caplog.records
     assert "/notes/\\udcff.json" == vars(record)["file"]
     assert "/notes/\\udcff.json" in record.getMessage()
@@ -150,6 +150,6 @@ def test_facts_are_utf8(caplog: pytest.LogCaptureFixture) -> None:
 def test_silence_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Where its level is off, no record is made."""
     with caplog.at_level(logging.ERROR, "memory_context"):
-        events.STORE_FAILED.log(StoreError("x"))
+        log_events.STORE_FAILED.log(StoreError("x"))
 
     assert [] == caplog.records

@@ -31,7 +31,7 @@ from memory_context import (
     InvalidPathError,
     MemoryContextError,
 )
-from memory_context.agent_files import handles
+from memory_context.agent_files import file_handles
 from memory_context.exceptions import InvalidArgumentError
 
 READS: dict[str, Callable[[AgentMemoryService, Any], object]] = {
@@ -369,7 +369,7 @@ def test_what_is_logged(service: AgentMemoryService, caplog: pytest.LogCaptureFi
         service.create("ann", "a.md", "y")
     folder = service.base_memory_path / "ann"
     with (
-        patch.object(handles, "read", side_effect=PermissionError("no")),
+        patch.object(file_handles, "read", side_effect=PermissionError("no")),
         pytest.raises(FileOperationError),
     ):
         service.read_memory_file("ann", "a.md")

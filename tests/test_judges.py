@@ -19,7 +19,7 @@ from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
+from memory_context.conversation.recall.limits_on_a_judge import JudgeLimits, LexicalJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.text.relevance.reasons_for_records import Expansion

@@ -19,7 +19,7 @@ from memory_context import MemoryContext
 from memory_context.conversation.recall.judge_records import (
     Question,
 )
-from memory_context.conversation.recall.judge_within_limits import BoundedJudge
+from memory_context.conversation.recall.limits_on_a_judge import BoundedJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, judge_prompt
 from memory_context.model.item import MemoryItem
 from memory_context.testing import ScriptedChatClient

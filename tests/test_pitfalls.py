@@ -42,7 +42,7 @@ from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.judge_within_limits import Judge
+from memory_context.conversation.recall.limits_on_a_judge import Judge
 from memory_context.conversation.recall.model_judge import JudgeAnswer
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt

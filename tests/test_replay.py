@@ -59,9 +59,9 @@ from memory_context.replay.compacting_contexts import (
     compacted,
     summarized,
 )
+from memory_context.replay.identifiers_needed_and_shown import passages, shows
 from memory_context.replay.memory_context_policy import RememberingContext
-from memory_context.replay.needed_and_visible_values import passages, shows
-from memory_context.replay.needs_of_a_recording import NeededValue, needs_by_call
+from memory_context.replay.needed_values_of_each_call import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together

@@ -11,8 +11,8 @@ from autogen_core.models import AssistantMessage
 
 from for_each import for_each
 from memory_context import MemoryContext
+from memory_context.conversation.lasting_wishes_and_facts import standing_words, within_budget
 from memory_context.conversation.message import Message, MessageFacts
-from memory_context.conversation.standing_words import standing_words, within_budget
 from messages import user
 from test_context import fill, shown
 

@@ -17,7 +17,7 @@ from memory_context.runtime.lazy_names import lazy_names
 from memory_context.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from memory_context.agent_files.service import AgentMemoryService, FileEntry
+    from memory_context.agent_files.agent_file_service import AgentMemoryService, FileEntry
     from memory_context.autogen import (
         LLMJudge,
         LLMSummarizer,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         NotesPolicy,
         RecallPolicy,
     )
-    from memory_context.conversation.recall.judge_within_limits import (
+    from memory_context.conversation.recall.limits_on_a_judge import (
         Judge,
         JudgeLimits,
         LexicalJudge,
@@ -160,7 +160,7 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "sentences_models_read",
-    "AgentMemoryService": "agent_files.service",
+    "AgentMemoryService": "agent_files.agent_file_service",
     "AuditEntry": "model.auditor_and_its_entries",
     "AuditTrail": "model.auditor_and_its_entries",
     "ContextAssembler": "memory.assembler",
@@ -176,14 +176,14 @@ _HOMES = {
     "ModelCall": "model.call_log_records",
     "Deletion": "model.item",
     "Encrypted": "stores",
-    "FileEntry": "agent_files.service",
+    "FileEntry": "agent_files.agent_file_service",
     "FileStore": "stores",
     "FoldPolicy": "conversation.fold_recall_notes_policies",
-    "Judge": "conversation.recall.judge_within_limits",
-    "JudgeLimits": "conversation.recall.judge_within_limits",
+    "Judge": "conversation.recall.limits_on_a_judge",
+    "JudgeLimits": "conversation.recall.limits_on_a_judge",
     "LLMJudge": "autogen",
     "LLMSummarizer": "autogen",
-    "LexicalJudge": "conversation.recall.judge_within_limits",
+    "LexicalJudge": "conversation.recall.limits_on_a_judge",
     "Match": "model.item",
     "MemoryContext": "autogen",
     "AgentMemoryError": "exceptions",

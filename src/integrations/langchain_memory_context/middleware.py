@@ -98,7 +98,7 @@ from memory_context.conversation.message import Edits, edits_between, trusted_ke
 from memory_context.conversation.notes_in_prompts import AgentRun
 from memory_context.conversation.references.key_trust import RunningCall, in_tool_call
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.references.reference_files import with_references_filled
+from memory_context.conversation.references.texts_as_files_for_tools import with_references_filled
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory

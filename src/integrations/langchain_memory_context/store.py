@@ -65,7 +65,7 @@ from memory_context.model.json_object import elements_of, members_of
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
 from memory_context.model.scope import MAX_NAME, Scope
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.text.index.embedders import Embedder, name_of
@@ -678,7 +678,7 @@ def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[st
         try:
             yield item, _facts(item)
         except StoreError as error:
-            events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+            log_events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
 
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds

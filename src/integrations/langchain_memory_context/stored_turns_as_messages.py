@@ -18,7 +18,7 @@ from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.model.json_object import JsonObject
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.text.json_documents import json_of_any
 
 
@@ -30,7 +30,7 @@ def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
             data = {"content": turn.text, **turn.data}
             messages += messages_from_dict([{"type": turn.role, "data": data}])
         except (ValueError, TypeError, LookupError) as error:
-            events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
+            log_events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
     return messages
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
-from memory_context.agent_files.service import AgentMemoryService
+from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.conversation.ask_memories_by_key import MemoryReader
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory

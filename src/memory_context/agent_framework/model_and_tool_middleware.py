@@ -52,7 +52,7 @@ from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_references_again,
 )
-from memory_context.conversation.references.reference_files import with_references_filled
+from memory_context.conversation.references.texts_as_files_for_tools import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.json_object import JsonObject
 from memory_context.runtime.threads import off_loop

@@ -8,7 +8,7 @@ from typing import Any
 from agent_framework import Content, FunctionTool
 from pydantic import BaseModel
 
-from memory_context.agent_files.service import AgentMemoryService
+from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.agent_framework.messages import failure
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.memory.scoped_memory import ScopedMemory

@@ -6,7 +6,7 @@ with needing(
     "autogen_core",
     otherwise="MemoryContext needs AutoGen: pip install 'memory-context[autogen]'",
 ):
-    from memory_context.autogen.builder import build_model_context
+    from memory_context.autogen.build_for_web_front_ends import build_model_context
     from memory_context.autogen.chat_client_judge import LLMJudge
     from memory_context.autogen.code_executor import MemoryCodeExecutor
     from memory_context.autogen.context import MemoryContext

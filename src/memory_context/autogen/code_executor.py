@@ -10,7 +10,7 @@ from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.references.reference_files import with_files
+from memory_context.conversation.references.texts_as_files_for_tools import with_files
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.threads import off_loop
 

@@ -18,7 +18,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     NotesPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
+from memory_context.conversation.recall.limits_on_a_judge import JudgeLimits, LexicalJudge
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TierPolicy

@@ -13,7 +13,7 @@ from autogen_core import CancellationToken, Component, ComponentModel
 from autogen_core.tools import BaseTool, ParametersSchema, ToolSchema
 from pydantic import BaseModel, Field, ValidationError
 
-from memory_context.agent_files.service import AgentMemoryService
+from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.autogen.calling_agent import caller, report
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (

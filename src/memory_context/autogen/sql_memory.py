@@ -32,7 +32,7 @@ from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope, check_no_url
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
 from memory_context.text.json_documents import json_of_any
@@ -177,7 +177,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             items = await off_loop(self._read, "recalled", "", None)
         except StoreError as error:
             user = self._manager.scope.user_id
-            events.MEMORY_FAILED.log(error, where=True, user_id=user, memory=self.name)
+            log_events.MEMORY_FAILED.log(error, where=True, user_id=user, memory=self.name)
             items = []
         lines = list[str]()
         for number, item in enumerate(items, 1):
@@ -285,7 +285,7 @@ def _restored(item: MemoryItem) -> MemoryContent:
         try:
             value = json.loads(item.data)
         except ValueError as error:
-            events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+            log_events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
         else:
             if isinstance(value, dict):
                 content = cast("JsonObject", value)

@@ -38,11 +38,11 @@ from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_references_again,
 )
-from memory_context.conversation.references.reference_files import with_references_filled
+from memory_context.conversation.references.texts_as_files_for_tools import with_references_filled
 from memory_context.exceptions import StateError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.threads import off_loop
 from memory_context.text.json_documents import json_of_any
 
@@ -318,7 +318,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Warn, once, if a run has ended with a folded output that no model has read, which is rarely intended."""
         if not self._has_warned and self._conversation().left_unread(self._routes, ended=ended):
             self._has_warned = True
-            events.ENDED_UNREAD.log()
+            log_events.ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
         """Return the agent's context. A loaded workbench has only a copy of it, and so looks up the calling agent's."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from memory_context.cli import shared_options as opt
+from memory_context.cli import options_of_several_commands as opt
 from memory_context.cli.app_and_exit_codes import KEEP, NOTHING_FOUND, app
 from memory_context.cli.ask_before_deleting import ask_before_deleting
 from memory_context.cli.command_output import print_json, print_paged, say

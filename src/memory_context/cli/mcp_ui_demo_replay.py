@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from memory_context.cli import shared_options as opt
+from memory_context.cli import options_of_several_commands as opt
 from memory_context.cli.app_and_exit_codes import RUN, app
 from memory_context.cli.open_store_and_user import (
     check_given,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from memory_context.cli import shared_options as opt
+from memory_context.cli import options_of_several_commands as opt
 from memory_context.cli.app_and_exit_codes import FIND, NOTHING_FOUND, app
 from memory_context.cli.command_output import (
     LINE,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from memory_context.cli import shared_options as opt
+from memory_context.cli import options_of_several_commands as opt
 from memory_context.cli.app_and_exit_codes import NAME, RUN, app
 from memory_context.cli.open_store_and_user import login_name
 from memory_context.exceptions import InvalidArgumentError

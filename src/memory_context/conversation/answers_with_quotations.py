@@ -18,7 +18,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_numbers import check_not_negative
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.json_object import elements_of, members_of
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.text.excerpt.record_around_place import record_at
 from memory_context.text.index.analyzer import analyze, held_by
 from memory_context.text.rows.names_above_rows import end_of_names
@@ -277,7 +277,7 @@ class Asking:
                 given = await self._call(prompts.ASK_SYSTEM, prompt)
                 return finding_in(given, part)
             except Exception as error:  # noqa: BLE001 - whatever a client raises, or a model writes
-                events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
+                log_events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
                 return None
 
     async def _merged(self, findings: Sequence[Finding], seconds_left: float) -> str:
@@ -293,7 +293,7 @@ class Asking:
             answer = await asyncio.wait_for(call, seconds_left)
             return answer.strip() or together
         except Exception as error:  # noqa: BLE001 - as above
-            events.ASK_FAILED.log(error, memory_key="", line=0)
+            log_events.ASK_FAILED.log(error, memory_key="", line=0)
             return together
 
     async def _call(self, system: str, prompt: str) -> str:

@@ -17,6 +17,7 @@ from memory_context.conversation.folding.late_folds import (
     fold_what_was_read,
     saved_by_folding,
 )
+from memory_context.conversation.lasting_wishes_and_facts import standing_words, within_budget
 from memory_context.conversation.message import (
     Message,
     MessageFacts,
@@ -28,7 +29,6 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_groups import groups
 from memory_context.conversation.message_tokens import PICTURE_TOKENS
-from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError, StateError
 from memory_context.model.checked_numbers import check_whole, is_whole
 from memory_context.model.item import CONVERSATION, MemoryItem

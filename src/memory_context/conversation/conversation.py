@@ -32,7 +32,7 @@ from memory_context.conversation.message import (
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.notes_in_prompts import unseen_notes
-from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
+from memory_context.conversation.recall.limits_on_a_judge import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request_from_messages import (
     newest_question,
     recall_request,
@@ -51,7 +51,7 @@ from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import redacted_call
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.user_layer import UserLayer, user_layer
+from memory_context.memory.user_layer_of_new_conversations import UserLayer, user_layer
 from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.reference import referenced_keys
 from memory_context.model.tool_names import RETRIEVE

@@ -29,7 +29,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.stores import AnyStore, as_auditor, as_store
 
 KEPT_CONVERSATIONS = 1000
@@ -165,7 +165,7 @@ class HostedConversations:
         except StoreError as error:
             self.fail_open.stats.add(store_failures=1)
             user = notes.manager.scope.user_id
-            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime=lifetime)
+            log_events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime=lifetime)
 
     def new_run(self, task: object, project: object) -> AgentRun:
         """Return a new run, with the task and the project that the application names."""

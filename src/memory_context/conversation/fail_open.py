@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.deadlines import unless_hung
 
@@ -51,7 +51,7 @@ class FailOpen:
             self.stats.add(store_failures=1)
             self.breaker.note_slow_failure(started)
             if not self.warned:
-                events.STORE_FAILED.log(error, where=True)
+                log_events.STORE_FAILED.log(error, where=True)
             self.warned = True
             return None
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from memory_context.conversation.answers_with_quotations import AskLimits
-from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
+from memory_context.conversation.recall.limits_on_a_judge import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.descriptions_by_a_summarizer import Summaries, Summarizer
 from memory_context.model.checked_arguments import check_arguments

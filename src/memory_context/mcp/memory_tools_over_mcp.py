@@ -9,7 +9,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, RequestError, Wire
 from memory_context.model.item import encodable
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.tools.note_tools import told_arguments
 from memory_context.tools.tool_calls_and_answers import (
     CountsTokens,
@@ -73,7 +73,7 @@ class Tools:
         except MemoryToolError as error:
             return failed(str(error))
         except Exception as error:  # noqa: BLE001 - no error of a tool may end the server
-            events.TOOL_BROKE.log(error, where=True, tool=name)
+            log_events.TOOL_BROKE.log(error, where=True, tool=name)
             return failed(prompts.MCP_FAILED)
         text = encodable(answer.text)
         return {

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.model.item import encodable
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.tool_calls_and_answers import advice
 
@@ -46,7 +46,7 @@ async def answered(method: Method, params: Wire) -> Wire:
     except MemoryContextError as error:
         raise refusal(error) from None
     except Exception as error:  # noqa: BLE001 - one request must not end the others
-        events.REQUEST_BROKE.log(error, where=True)
+        log_events.REQUEST_BROKE.log(error, where=True)
         raise RequestError(INTERNAL_ERROR, prompts.MCP_FAILED) from None
 
 
@@ -54,7 +54,7 @@ def refusal(error: MemoryContextError, key: str = "") -> RequestError:
     """Return the error that the client gets for `error`, which may be about the memory `key`."""
     if not isinstance(error, StoreError):
         return RequestError(INVALID_PARAMS, encodable(advice(error, key)))
-    events.REQUEST_FAILED.log(error)
+    log_events.REQUEST_FAILED.log(error)
     return RequestError(INTERNAL_ERROR, advice(error, key))
 
 

@@ -39,7 +39,7 @@ from memory_context.mcp.wire_types_and_errors import (
     member,
 )
 from memory_context.model.item import encodable
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.version import __version__
 
@@ -157,7 +157,7 @@ class Wrapper:
             except RequestError as error:
                 answer = _refused(error)
             except Exception as error:  # noqa: BLE001 - one request must not end the others
-                events.REQUEST_BROKE.log(error, where=True)
+                log_events.REQUEST_BROKE.log(error, where=True)
                 answer = _refused(RequestError(INTERNAL_ERROR, prompts.MCP_FAILED))
         self._serving.pop(number, None)
         if answer is not None:

@@ -5,7 +5,8 @@
 - `scoped_memory`: notes in tiers (`ScopedMemory`), with `open_tiers`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
 - `assembler`: what an agent starts with (`ContextAssembler`): `assembly_within_budget` chooses,
-  `package_text_and_what_was_used` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
+  `package_text_and_what_was_used` writes the text, `allocation_advice` learns from it, and
+  `user_layer_of_new_conversations` uses it.
 - `gc_by_retention_rules`, `consolidation`, `copy_export_import` with `export_file_format`: expiry, merging, moving.
 - `redacted_records`: removing secrets from records; `sql_over_memories`: queries over the rows of several memories.
 - `doctor_checks_and_advice`, `usage_gauges`: the health of an installation, and how much it stores.

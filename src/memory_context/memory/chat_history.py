@@ -28,7 +28,7 @@ from memory_context.model.item import (
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL, PERSON, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.scope import Scope
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.redact import Redaction
 
@@ -390,7 +390,7 @@ def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
     try:
         return [(int(place), str(line)) for place, line in item.content_metadata.get(RECALLED, ())]
     except (ValueError, TypeError) as error:
-        events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+        log_events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
         return []
 
 
@@ -406,7 +406,7 @@ def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
             at = _moment(facts["at"]) or stored_at
             turns.append(ChatTurn(role, text, data, key, at, bool(facts.get(RECALLED))))
         except (ValueError, TypeError, LookupError) as error:
-            events.RECORD_UNREADABLE.log(error, memory_key=key)
+            log_events.RECORD_UNREADABLE.log(error, memory_key=key)
     return turns
 
 

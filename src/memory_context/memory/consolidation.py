@@ -18,7 +18,7 @@ from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem, is_secret, now
 from memory_context.model.origin import MODEL, lowest
 from memory_context.model.scope import DETAIL
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.deadlines import within
 from memory_context.stores.protocol import Progress
 from memory_context.text.notes_that_say_the_same import (
@@ -215,7 +215,7 @@ class _Consolidation(NamedTuple):
             work = partial(self.merger.merge, [item.text for item in group], self.max_tokens)
             answer: object = within(self.seconds, work, "note merger")
         except Exception as error:  # noqa: BLE001 - whatever a user's merger raises
-            events.MERGER_FAILED.log(error)
+            log_events.MERGER_FAILED.log(error)
             return None
         text = answer.strip() if isinstance(answer, str) else ""
         known = {name for item in group for name in names(item.text)}

@@ -14,7 +14,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_not_negative
 from memory_context.model.one_line import one_line
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import within
@@ -125,7 +125,7 @@ class Summaries:
                 self.failures += 1
                 self._breaker.note_failure()
             summarizer = type(self.summarizer).__name__
-            events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=type(answer).__name__)
+            log_events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=type(answer).__name__)
             return description
         count("summarizer_calls", outcome="answered")
         with self._lock:

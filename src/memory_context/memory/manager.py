@@ -66,7 +66,7 @@ from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, Place, Scope, UserId, checked_places
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
@@ -509,7 +509,7 @@ class MemoryManager(ClosedAtExit):
             self.memory_store.touch(self.scope, keys)
         except StoreError as error:
             read = ", ".join(keys)
-            events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=read)
+            log_events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=read)
 
     def retrieve(  # noqa: PLR0913 - one of them selects
         self,

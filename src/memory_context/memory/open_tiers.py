@@ -43,7 +43,7 @@ from memory_context.model.tiers_and_limits import (
     TierPolicy,
     policies_with,
 )
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.threads import result_of
 from memory_context.stores import Filters
@@ -241,7 +241,7 @@ class TierNotes(ClosedAtExit):
             self.manager.memory_store.touch(self.manager.scope, keys)
         except StoreError as error:
             user_id = self.manager.scope.user_id
-            events.NOTES_NOT_COUNTED.log(error, user_id=user_id, notes=len(items))
+            log_events.NOTES_NOT_COUNTED.log(error, user_id=user_id, notes=len(items))
             return MemoryList(items)
         moment = now()
         return MemoryList(

@@ -13,7 +13,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from memory_context.exceptions import StoreError
 from memory_context.memory.manager import MemoryManager, check_owner
 from memory_context.model.tiers_and_limits import Usage
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, meter
 from memory_context.stores.protocol import url_of
@@ -48,7 +48,7 @@ class Observed(ClosedAtExit):
         try:
             return self.manager.memory_store.usage(self.manager.scope)
         except StoreError as error:
-            events.USAGE_FAILED.log(error)
+            log_events.USAGE_FAILED.log(error)
             return []
 
 

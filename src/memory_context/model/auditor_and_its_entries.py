@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from memory_context.model.item import now
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.telemetry import Who, count
@@ -114,7 +114,7 @@ class Auditor:
                 is_new_outage = not self._warned
                 self._warned = True
             if is_new_outage:
-                events.AUDIT_FAILED.log(error, where=True, entries=len(entries))
+                log_events.AUDIT_FAILED.log(error, where=True, entries=len(entries))
             return
         self._warned = False
         count("audit_entries", len(entries))

@@ -6,7 +6,7 @@ replays recordings through several policies, and compares the figures.
 """
 
 from memory_context.replay.comparison import Comparing, Result, Results
-from memory_context.replay.needed_and_visible_values import identifiers, needed_values, squash
+from memory_context.replay.identifiers_needed_and_shown import identifiers, needed_values, squash
 from memory_context.replay.policies_by_name import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording

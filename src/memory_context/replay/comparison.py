@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from statistics import median
 
-from memory_context.replay.needs_of_a_recording import needs_by_call
+from memory_context.replay.needed_values_of_each_call import needs_by_call
 from memory_context.replay.policies_by_name import Policy, is_ours, parse_policy, reference_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording

@@ -11,7 +11,7 @@ from rich.text import Text
 from memory_context.display.safe_terminal_output import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import referenced_keys
-from memory_context.replay.needs_of_a_recording import needs_by_call
+from memory_context.replay.needed_values_of_each_call import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording

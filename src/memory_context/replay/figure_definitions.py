@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_context.replay.needed_and_visible_values import NEIGHBOURS, SHORTEST
+from memory_context.replay.identifiers_needed_and_shown import NEIGHBOURS, SHORTEST
 from memory_context.replay.prices import TOKENS_PER_MESSAGE, Price
 
 

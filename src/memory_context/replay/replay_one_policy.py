@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import TypeAlias, TypeVar
 
 from memory_context.model.reference import referenced_keys
-from memory_context.replay.needed_and_visible_values import shows
-from memory_context.replay.needs_of_a_recording import NeededValue
+from memory_context.replay.identifiers_needed_and_shown import shows
+from memory_context.replay.needed_values_of_each_call import NeededValue
 from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import Recording, together

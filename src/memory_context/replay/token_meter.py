@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from memory_context.replay.needed_and_visible_values import squash
+from memory_context.replay.identifiers_needed_and_shown import squash
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # Some programs on Windows put this before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"

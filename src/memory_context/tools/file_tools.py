@@ -15,8 +15,8 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from memory_context import sentences_models_read as prompts
+from memory_context.agent_files.agent_file_service import AgentMemoryService, FileEntry
 from memory_context.agent_files.filenames import path_parts
-from memory_context.agent_files.service import AgentMemoryService, FileEntry
 from memory_context.agent_files.text_edits import lines_of, numbered
 from memory_context.exceptions import (
     AgentMemoryError,

@@ -41,7 +41,7 @@ from memory_context.conversation.references.key_trust import (
 )
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.user_layer import begins_layer
+from memory_context.memory.user_layer_of_new_conversations import begins_layer
 from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest

@@ -16,12 +16,12 @@ from memory_context.conversation.recall.judge_records import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
+from memory_context.conversation.recall.limits_on_a_judge import BoundedJudge
 from memory_context.conversation.recall.recall_request_from_messages import RecallRequest
 from memory_context.conversation.recall.recalled_text import PartToShow, Recall, RecalledText
 from memory_context.conversation.recall.stored_turns_within_budget import as_said
-from memory_context.conversation.recall.turns_from_elsewhere import (
+from memory_context.conversation.recall.turns_of_other_conversations import (
     holds_a_name,
     meets_from_elsewhere,
 )

@@ -22,7 +22,7 @@ from memory_context.text.excerpt.turns_of_conversations import (
     is_conversation,
 )
 from memory_context.text.index.analyzer import held_by, wanted_by
-from memory_context.text.ranges import Span, joined
+from memory_context.text.spans import Span, joined
 
 # At most this much of each result and of each call's arguments is shown; the rest can be read from memory.
 RESULT_TOKENS = 200

@@ -18,7 +18,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
 )
 from memory_context.model.call_log_records import CallRecord
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.safe_folder import STATE, MemoryFolder
 from memory_context.stores.sql.migrate import revision_of
@@ -85,7 +85,7 @@ class CallFile(SQLAlchemyStore):
             raise
         except StoreError as error:
             if not self.problem:
-                events.FILE_SKIPPED.log(file=str(self._folder.path / PATH))
+                log_events.FILE_SKIPPED.log(file=str(self._folder.path / PATH))
             self.problem = str(error.__cause__ or error)
             return default
         self.problem = ""

@@ -17,7 +17,7 @@ from memory_context.exceptions import InvalidRecordError, StoreError
 from memory_context.model.batches import MOST, batches_of_records, slices_of
 from memory_context.model.item import AnyRecord, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files import changed_rows as changes
 from memory_context.stores.files.changed_rows import UserAndId
@@ -201,7 +201,7 @@ class IndexedFolder:
 
     def _report(self, path: str, problem: str) -> None:
         self._problems[path] = problem
-        events.FILE_SKIPPED.log(file=str(self._folder.path / path))
+        log_events.FILE_SKIPPED.log(file=str(self._folder.path / path))
 
     def _write(self, item: MemoryItem) -> None:
         user_and_id = (item.user_id, item.id)

@@ -28,7 +28,7 @@ from memory_context.model.call_log_records import (
 )
 from memory_context.model.item import now
 from memory_context.model.json_object import JsonObject
-from memory_context.runtime import deadlines, events
+from memory_context.runtime import deadlines, log_events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
 from memory_context.runtime.telemetry import count
@@ -211,7 +211,7 @@ class CallLog:
                 was_failing, self._is_failing = self._is_failing, True
                 self._breaker.note_failure()
             if not was_failing:
-                events.CALLS_NOT_KEPT.log(error, calls=len(taken))
+                log_events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
         self._breaker.note_success()
         with self._lock:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from memory_context.model.item import MemoryItem
 from memory_context.model.quota import Quota, check_quota
 from memory_context.model.tiers_and_limits import Capacity, check_room
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import (
     IS_ACTIVE,
@@ -59,7 +59,7 @@ def make_room(
         evicted = ", ".join(_evict(connection, others, capacity, items))
         # None, if another process has just deleted the one to be evicted; then the rest is counted again.
         if evicted:
-            events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=evicted)
+            log_events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=evicted)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreUnavailableError
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.file_locks import lock
 from memory_context.stores.sql.prepared_statements import AnyConnection, driver_of
 
@@ -310,9 +310,9 @@ def _check_in_place(connection: AnyConnection, engine: sa.Engine, opened: Opened
         return
     driver = driver_of(connection)
     if not isinstance(driver, WatchedConnection) or not driver.watch:
-        events.FILE_REPLACED.log(database=opened.path)
+        log_events.FILE_REPLACED.log(database=opened.path)
     elif driver.watch.is_first_to_miss(driver, opened.file):
-        events.FILE_REPLACED.log(database=opened.path)
+        log_events.FILE_REPLACED.log(database=opened.path)
         engine.dispose()
     # Invalidated, not only closed: the pool would hand it out again, with the old file still open.
     connection.invalidate()

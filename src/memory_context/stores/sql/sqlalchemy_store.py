@@ -38,7 +38,7 @@ from memory_context.model.quota import Quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Usage
-from memory_context.runtime import deadlines, events
+from memory_context.runtime import deadlines, log_events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
@@ -670,7 +670,7 @@ class SQLAlchemyStore(ClosedAtExit):
         due: list[indexing.PendingMemory] = []
         for one in pending:
             if remaining <= 0:
-                events.INDEX_BEHIND.log(memories=len(pending) - len(due))
+                log_events.INDEX_BEHIND.log(memories=len(pending) - len(due))
                 break
             due.append(one)
             remaining -= one.work
@@ -691,7 +691,7 @@ class SQLAlchemyStore(ClosedAtExit):
                 try:
                     self._index(user_id, memory_id)
                 except StoreError as error:
-                    events.NOT_INDEXED.log(error, memory_id=str(memory_id))
+                    log_events.NOT_INDEXED.log(error, memory_id=str(memory_id))
         if self._embedding:
             self._embedding.wake(user_id)
 

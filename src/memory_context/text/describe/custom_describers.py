@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.one_line import one_line
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 
 Describer: TypeAlias = Callable[[str], str | None]
 
@@ -42,11 +42,11 @@ def registered_line(tool: str, text: str) -> str | None:
     try:
         result: object = function(text)
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises, the text is stored
-        events.DESCRIBER_FAILED.log(error, tool=tool)
+        log_events.DESCRIBER_FAILED.log(error, tool=tool)
         return None
     if result is None:
         return None
     line = one_line(result) if isinstance(result, str) else ""
     if not line:
-        events.DESCRIBER_FAILED.log(TypeError(), tool=tool)
+        log_events.DESCRIBER_FAILED.log(TypeError(), tool=tool)
     return line or None

@@ -20,7 +20,7 @@ from memory_context.text.describe.sample_for_describers import (
     sample_of,
 )
 from memory_context.text.lines import line_spans
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )++"

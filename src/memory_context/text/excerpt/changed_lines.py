@@ -12,7 +12,7 @@ from memory_context.sentences_models_read import (
     GAP_AT_LINE,
 )
 from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
-from memory_context.text.ranges import joined
+from memory_context.text.spans import joined
 
 MOST_CHARACTERS = 200_000
 FEWEST_LINES = 10

@@ -33,10 +33,10 @@ from memory_context.text.excerpt.segments_within_budget import (
     with_more,
 )
 from memory_context.text.lines import line_end, line_start, without_colours
-from memory_context.text.ranges import Span, joined
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
+from memory_context.text.spans import Span, joined
 from memory_context.text.words_of_page import words_of_page
 
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the

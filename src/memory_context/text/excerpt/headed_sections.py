@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memory_context.text.lines import line_end, line_spans
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # How far before a place to look for headings, and how far after it.
 FARTHEST_HEADING = 32_000

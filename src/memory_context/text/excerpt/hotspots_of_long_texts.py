@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
-from memory_context.text.ranges import Span, joined
+from memory_context.text.spans import Span, joined
 from memory_context.text.words_and_names import MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
 STRING_OR_BRACKET = re.compile(

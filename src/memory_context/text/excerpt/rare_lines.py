@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from memory_context.text.lines import line_spans, line_start
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 LEAST_LINES = 20
 # Lines whose form occurs this often count as a list, and this share of a text's lines must be in lists.

@@ -30,8 +30,8 @@ from memory_context.text.excerpt.records_by_line_forms import (
 from memory_context.text.excerpt.segments import members_of
 from memory_context.text.excerpt.turns_of_conversations import is_conversation, turn_at
 from memory_context.text.lines import line_end, line_spans, line_start
-from memory_context.text.ranges import Span
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
+from memory_context.text.spans import Span
 
 LEAST_CELLS = 3
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.

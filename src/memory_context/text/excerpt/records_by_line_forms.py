@@ -18,7 +18,7 @@ from itertools import product
 from typing import NamedTuple
 
 from memory_context.text.lines import line_spans, line_start
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # So many characters at the beginning of a text show which forms open its records.
 BEGINNING = 8_000

@@ -28,8 +28,8 @@ from memory_context.text.python_literals import (
     parse_literal,
     start_of_value,
 )
-from memory_context.text.ranges import Span, joined
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
+from memory_context.text.spans import Span, joined
 
 USUAL_LENGTH = 80
 LONG_LINE = 120

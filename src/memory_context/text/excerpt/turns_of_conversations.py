@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from memory_context.text.lines import line_end, line_spans
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # The lines of compacted messages and of stored chats begin like this. Those of messages that another program wrote, such as
 # OpenAI's, have "content" as their second key, and records of users or rights may have a "source", but no "texts".

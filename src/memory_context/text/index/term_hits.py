@@ -15,7 +15,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import idf, often
 from memory_context.text.index.chunks_and_metadata_cards import card_of, end_of_chunk, searchable
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 MOST_CHUNKS = 40
 CHUNKS_OF_TERM = 8

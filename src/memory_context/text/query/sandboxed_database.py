@@ -1,6 +1,6 @@
 """Run one SELECT over the rows of texts, in an in-memory SQLite database that can reach nothing else.
 
-Before it runs, the statement is checked: by `ungrouped_columns`, `refused_uses_of_texts` and `checked_casts`, for what
+Before it runs, the statement is checked: by `ungrouped_columns`, `texts_used_as_numbers` and `checked_casts`, for what
 SQLite would compute wrongly without an error.
 """
 
@@ -151,7 +151,7 @@ class LockedDatabase:
         from sqlglot import exp  # noqa: PLC0415
 
         from memory_context.text.query import checked_casts  # noqa: PLC0415
-        from memory_context.text.query.refused_uses_of_texts import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.texts_used_as_numbers import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
-from memory_context.text.ranges import Span, joined
+from memory_context.text.spans import Span, joined
 
 LINE_BLOCK = 1 << 14  # characters
 # Twelve digits are enough for every text, and quick to convert.

@@ -14,8 +14,8 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
-from memory_context.text.ranges import Span
 from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
+from memory_context.text.spans import Span
 
 # Prose has about four characters per token, code fewer. No more than twice that is tried.
 CHARACTERS_TRIED_PER_TOKEN = 8

@@ -14,8 +14,8 @@ from memory_context.runtime.lazy_names import lazy_names
 from memory_context.text.redact.record_texts import JsonForm, Redaction
 
 if TYPE_CHECKING:
+    from memory_context.text.redact.known_secrets_cut_off import Secret, without_pieces
     from memory_context.text.redact.redactor import KINDS, Redacted, Redactor
-    from memory_context.text.redact.secret_pieces import Secret, without_pieces
     from memory_context.text.redact.user_patterns import RedactionPattern
 
 __all__ = [
@@ -34,8 +34,8 @@ _HOMES = {
     "Redacted": "redactor",
     "RedactionPattern": "user_patterns",
     "Redactor": "redactor",
-    "Secret": "secret_pieces",
-    "without_pieces": "secret_pieces",
+    "Secret": "known_secrets_cut_off",
+    "without_pieces": "known_secrets_cut_off",
 }
 
 

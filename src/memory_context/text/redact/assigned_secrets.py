@@ -13,7 +13,6 @@ from functools import cache
 
 import regex
 
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.names_of_secrets import (
     NAMED_SECRET,
@@ -32,6 +31,7 @@ from memory_context.text.redact.value_looks_secret import (
     is_no_secret,
     is_random,
 )
+from memory_context.text.spans import Span
 
 # Patterns for the beginning of a value, by which it is judged, and for the rest of it. They are separate so that a
 # rejected value is not read to its end: a value of megabytes may have many names of secrets in it, and would be read

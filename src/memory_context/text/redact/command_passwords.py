@@ -7,9 +7,9 @@ from functools import cache
 
 import regex
 
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import PatternRule, Rule
 from memory_context.text.redact.value_looks_secret import is_made_up, is_placeholder
+from memory_context.text.spans import Span
 
 _WRITTEN_IN_EXAMPLES = (
     "password passwd pass pwd pw secret token xxx xxxx xxxxx yourpassword mypassword redacted"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import regex
 
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import PatternRule
 from memory_context.text.redact.markers import MARKER_BEGINS
 from memory_context.text.redact.names_of_secrets import (
@@ -20,6 +19,7 @@ from memory_context.text.redact.names_of_secrets import (
     TOKEN,
 )
 from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
+from memory_context.text.spans import Span
 
 _SHORTEST = 20
 _LONGEST_MARKER = 60

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import regex
 
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 # The beginning of a key: no letter or digit precedes it, except the end of an escape: in a string (\n, \u0027), a URL
 # (%20), or a terminal (ESC[32m).

@@ -10,9 +10,9 @@ from operator import attrgetter, itemgetter
 import regex
 
 from memory_context.text.lines import BYTE_ORDER_MARK
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
+from memory_context.text.spans import Span
 
 MARKER_BEGINS = "[redacted "
 MARKER = regex.compile(rf"{re.escape(MARKER_BEGINS)}[a-z][a-z0-9_]{{0,39}}\]")

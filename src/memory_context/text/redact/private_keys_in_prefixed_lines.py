@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule
 from memory_context.text.redact.private_keys import FOOT, HEAD, HEAD_HINT
+from memory_context.text.spans import Span
 
 LONGEST_LINE = 600
 LONGEST_PREFIX = 300

@@ -12,8 +12,8 @@ from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 
 if TYPE_CHECKING:
+    from memory_context.text.redact.known_secrets_cut_off import Secret
     from memory_context.text.redact.redactor import Redactor, Rules
-    from memory_context.text.redact.secret_pieces import Secret
 
 PASSES = 8
 

@@ -9,13 +9,14 @@ from typing import Literal, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.text.html_pages import words_of_html
 from memory_context.text.lines import without_colours
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
 from memory_context.text.redact.keys_near_names import NEAR
 from memory_context.text.redact.kinds_of_rules import Rule, Runs, SecretSpan, joint
+from memory_context.text.redact.known_secrets_cut_off import Secret, without_pieces
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
 from memory_context.text.redact.markers import (
     MARKER,
@@ -28,7 +29,6 @@ from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.private_keys_in_prefixed_lines import PREFIXED_KEYS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.secret_columns import COLUMNS
-from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.url_and_header_secrets import CARRIED
 from memory_context.text.redact.user_patterns import (
     Finder,
@@ -136,7 +136,7 @@ class Redactor:
             for kind, count in counts.items():
                 self.on_hit(kind, count)
         except Exception as error:  # noqa: BLE001 - the caller's function; the record is already stored
-            events.HIT_NOT_TOLD.log(error)
+            log_events.HIT_NOT_TOLD.log(error)
 
     def words(self, text: str) -> str:
         """Return the words of *text* for a search: without secrets, and without markers in their place."""

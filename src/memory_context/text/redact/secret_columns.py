@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias
 import regex
 
 from memory_context.text.lines import line_end, line_spans, line_start
-from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
 from memory_context.text.redact.names_of_secrets import (
     PASSWORD,
@@ -23,6 +22,7 @@ from memory_context.text.redact.names_of_secrets import (
     names_password,
 )
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
+from memory_context.text.spans import Span
 
 _PASSWORD = "|".join((PASSWORD, "pwd", *PASSWORD_ELSEWHERE, PASSWORD_NOT_IN_ASCII))
 # A cell with only the name of a secret, perhaps after a word or two, between signs that separate cells.

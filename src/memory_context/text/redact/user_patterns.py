@@ -12,7 +12,7 @@ import regex
 
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.runtime.regexes import compiled
-from memory_context.text.ranges import Span
+from memory_context.text.spans import Span
 
 SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0

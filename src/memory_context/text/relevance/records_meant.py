@@ -8,13 +8,13 @@ from memory_context.model.item import MemoryItem
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.index.term_hits import term_hits
-from memory_context.text.ranges import Span
 from memory_context.text.relevance.chosen_records import relevant, relevant_turns
 from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.ranked_places import RankedPlaces
 from memory_context.text.relevance.rows_by_value import rows_by_value
 from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
 from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
+from memory_context.text.spans import Span
 
 # If more records than these are meant alike, such as all that name one service, the first few are no answer, unless a
 # value chose them. Segments tell such records apart, by parts of words, too.

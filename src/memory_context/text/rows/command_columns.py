@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from memory_context.text.lines import lines_of
-from memory_context.text.ranges import Span
 from memory_context.text.rows.names_in_first_row import SAMPLED, has_names
 from memory_context.text.rows.rows_under_columns import (
     MOST_COLUMNS,
@@ -17,6 +16,7 @@ from memory_context.text.rows.rows_under_columns import (
     evened,
     sliced,
 )
+from memory_context.text.spans import Span
 
 TRIED = 50
 LEAST_COLUMNS = 3

@@ -11,7 +11,7 @@ from math import ceil, inf
 from typing import Protocol, SupportsFloat, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.rank_file_download import O200K, load_encoding
@@ -142,7 +142,7 @@ def choose_counter() -> TokenCounter:
     """Return a counter for o200k_base: exact if its rank file is found or arrives within 5 seconds, else estimating."""
     encoding = load_encoding()
     if encoding is None:
-        events.TOKENS_ESTIMATED.log(ranks=O200K)
+        log_events.TOKENS_ESTIMATED.log(ranks=O200K)
         return estimating_counter()
     return BlockCounter(O200K, lambda block: len(encoding.encode_ordinary(block)))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import tiktoken
 from tiktoken.load import check_hash, read_file_cached
 
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.deadlines import within
 
 DOWNLOAD_SECONDS = 5.0
@@ -82,5 +82,5 @@ def _from_tiktoken() -> bytes | None:
         # Not by `tiktoken.get_encoding`, which downloads without a timeout while it holds a lock that all threads need.
         return within(DOWNLOAD_SECONDS, _read_file, "memory-context-ranks")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with the network or the cache, tokens are estimated
-        events.RANKS_NOT_LOADED.log(error, url=O200K_URL)
+        log_events.RANKS_NOT_LOADED.log(error, url=O200K_URL)
         return None

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import EmbedderError, MissingDependencyError
 from memory_context.model.batches import slices_of
 from memory_context.model.item import MemoryItem
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import EXIT_SECONDS, within
@@ -75,7 +75,7 @@ class EmbeddingWorker:
             raise
         except Exception as error:
             self._breaker.note_failure()
-            events.QUERY_NOT_EMBEDDED.log(error)
+            log_events.QUERY_NOT_EMBEDDED.log(error)
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
@@ -166,7 +166,7 @@ class EmbeddingWorker:
                         break
                     self.embed(user_id, memory_id)
             except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
-                events.VECTORS_FAILED.log(error)
+                log_events.VECTORS_FAILED.log(error)
 
     def _next_user(self) -> str | None:
         with self._lock:

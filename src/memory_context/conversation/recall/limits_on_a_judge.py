@@ -14,7 +14,7 @@ from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.model_judge import ModelJudge, sent_tokens
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.model.checked_numbers import check_not_negative
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.telemetry import count, operation
 from memory_context.runtime.threads import off_loop
@@ -122,7 +122,7 @@ class BoundedJudge:
                 tokens = sent_tokens(question)
             self._count("failed", tokens)
             self.breaker.note_failure()
-            events.JUDGE_FAILED.log(error, judge=self.judge.name)
+            log_events.JUDGE_FAILED.log(error, judge=self.judge.name)
             fallback = by_keywords or await LexicalJudge().decide(question)
             why = f"{self.judge.name} failed: {error!r:.80}; {fallback.why}"
             return LexicalJudge.name, replace(fallback, why=why, tokens=tokens)

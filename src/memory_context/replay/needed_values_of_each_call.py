@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_context.conversation.message import Message
-from memory_context.replay.needed_and_visible_values import needed_values, passages, squash
+from memory_context.replay.identifiers_needed_and_shown import needed_values, passages, squash
 from memory_context.replay.token_meter import TokenMeter
 
 

@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from memory_context.agent_files import handles
+from memory_context.agent_files import file_handles
+from memory_context.agent_files.file_handles import FileEntry as FileEntry
+from memory_context.agent_files.file_handles import Parts
 from memory_context.agent_files.filenames import (
     agent_folder,
     brief,
@@ -16,8 +18,6 @@ from memory_context.agent_files.filenames import (
     is_path,
     path_parts,
 )
-from memory_context.agent_files.handles import FileEntry as FileEntry
-from memory_context.agent_files.handles import Parts
 from memory_context.agent_files.text_edits import inserted, numbered, replaced_once
 from memory_context.exceptions import (
     AgentMemoryError,
@@ -28,7 +28,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_not_negative
-from memory_context.runtime import events
+from memory_context.runtime import log_events
 
 FOLDER = "agent_memory"
 LOCKS = ".locks"
@@ -83,7 +83,7 @@ class AgentMemoryService:
         try:
             self._make_base()
         except AgentNotFoundError as error:
-            events.FOLDER_MISSING.log(error)
+            log_events.FOLDER_MISSING.log(error)
 
     def read_memory_file(self, agent_instance_id: str, relative_file_path: str) -> str:
         """Return the text of a file.
@@ -173,7 +173,7 @@ class AgentMemoryService:
             self._logged("delete", agent_instance_id, relative_path),
             self._writing(agent_instance_id, make=False) as root,
         ):
-            handles.remove(root, path_parts(relative_path))
+            file_handles.remove(root, path_parts(relative_path))
 
     def rename(self, agent_instance_id: str, old_path: str, new_path: str) -> None:
         """Move a file or folder to a path that does not exist yet. Missing folders are made.
@@ -187,7 +187,7 @@ class AgentMemoryService:
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
                 self._refuse_excess(root, new, 0, None, moved="/".join(old))
-                handles.move(root, old, new)
+                file_handles.move(root, old, new)
 
     def view(
         self,
@@ -238,8 +238,8 @@ class AgentMemoryService:
         with self._logged("write", agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
             with self._writing(agent_instance_id) as root:
-                status = handles.look(root, parts)
-                if handles.is_folder(status):
+                status = file_handles.look(root, parts)
+                if file_handles.is_folder(status):
                     raise InvalidPathError(
                         f"{brief(relative_file_path)} is a directory, not a file"
                     )
@@ -251,7 +251,7 @@ class AgentMemoryService:
                 data = _utf8(edit(read))
                 old_size = status.st_size if status else None
                 self._refuse_excess(root, parts, len(data), old_size)
-                handles.replace(root, parts, data)
+                file_handles.replace(root, parts, data)
 
     def _refuse_excess(
         self, root: int, parts: Parts, size: int, old_size: int | None, *, moved: str | None = None
@@ -270,7 +270,7 @@ class AgentMemoryService:
         Raises:
             FileOperationError: The write is refused.
         """
-        entries = list(handles.walk(root, sweep=True))
+        entries = list(file_handles.walk(root, sweep=True))
         others = [entry.path for entry in entries if entry.path != moved]
         _refuse_second_spelling(others, parts)
         used = sum(entry.size for entry in entries)
@@ -293,7 +293,7 @@ class AgentMemoryService:
             return self._text(root, path_parts(relative_file_path))
 
     def _text(self, root: int, parts: Parts) -> str:
-        data = handles.read(root, parts, self.quota_bytes)
+        data = file_handles.read(root, parts, self.quota_bytes)
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -308,8 +308,8 @@ class AgentMemoryService:
         with contextlib.ExitStack() as stack:
             with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
-                locks = stack.enter_context(handles.folder(base, (LOCKS,), make=True))
-            stack.enter_context(handles.locked(locks, name, self.lock_seconds))
+                locks = stack.enter_context(file_handles.folder(base, (LOCKS,), make=True))
+            stack.enter_context(file_handles.locked(locks, name, self.lock_seconds))
             yield stack.enter_context(self._root(agent_instance_id, make=make))
 
     @contextlib.contextmanager
@@ -323,7 +323,7 @@ class AgentMemoryService:
         with contextlib.ExitStack() as stack:
             with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
-                root = stack.enter_context(handles.folder(base, (name,), make=make))
+                root = stack.enter_context(file_handles.folder(base, (name,), make=make))
                 # The file system may take the id for that of another agent, as macOS does with b and B.
                 if name not in os.listdir(base):  # noqa: PTH208 - of an open folder
                     raise InvalidPathError(
@@ -342,12 +342,12 @@ class AgentMemoryService:
 
     def _make_base(self) -> Path:
         base = self.base_memory_path
-        if not handles.supported():
+        if not file_handles.supported():
             raise AgentNotFoundError(
                 f"{base} is not used: this platform cannot open files relative to a folder's handle, or lock them"
             )
         try:
-            base.mkdir(handles.FOLDER_MODE, parents=True, exist_ok=True)
+            base.mkdir(file_handles.FOLDER_MODE, parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise AgentNotFoundError(
                 f"the folder {base} of all agents cannot be made: {error}"
@@ -362,20 +362,20 @@ class AgentMemoryService:
         try:
             yield
         except (InvalidPathError, FileOperationError) as error:
-            events.PATH_REFUSED.log(error, path=what, agent=agent)
+            log_events.PATH_REFUSED.log(error, path=what, agent=agent)
             raise
         except (FileNotFoundError, NotADirectoryError) as error:
-            events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
+            log_events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
             # A second path is the target of a move, where nothing should be.
             raise AgentMemoryFileNotFoundError(
                 f"the agent {agent} has nothing under {brief(paths[0])}"
             ) from error
         except (OSError, RecursionError, AgentNotFoundError) as error:
-            events.FILE_FAILED.log(error, verb=verb, path=what, agent=agent)
+            log_events.FILE_FAILED.log(error, verb=verb, path=what, agent=agent)
             if isinstance(error, AgentNotFoundError):
                 raise
             raise FileOperationError(f"{what} of agent {agent}: {error}") from error
-        events.FILE_USED.log(verb=verb, path=what, agent=agent)
+        log_events.FILE_USED.log(verb=verb, path=what, agent=agent)
 
 
 @contextlib.contextmanager
@@ -434,13 +434,13 @@ def _utf8(text: object) -> bytes:
 def _entries(root: int, parts: Parts) -> list[FileEntry]:
     """Return the entries below a folder, or the entry of a file. Without *parts*, the folder is the agent's own."""
     if parts:
-        status = handles.look(root, parts)
+        status = file_handles.look(root, parts)
         if status is None:
             raise FileNotFoundError
-        if not handles.is_folder(status):
+        if not file_handles.is_folder(status):
             return [FileEntry("/".join(parts), status.st_size)]
-    with handles.folder(root, parts) as inside:
-        return [entry for entry in handles.walk(inside, parts) if is_path(entry.path)]
+    with file_handles.folder(root, parts) as inside:
+        return [entry for entry in file_handles.walk(inside, parts) if is_path(entry.path)]
 
 
 def _refuse_move(root: int, old: Parts, new: Parts) -> None:
@@ -449,7 +449,7 @@ def _refuse_move(root: int, old: Parts, new: Parts) -> None:
     new_path = "/".join(new)
     if new[: len(old)] == old:
         raise FileOperationError(f"{brief(old_path)} cannot be moved to itself or into itself")
-    if handles.look(root, new) is not None:
+    if file_handles.look(root, new) is not None:
         raise FileOperationError(f"{brief(new_path)} exists already")
     for entry in _entries(root, old):
         # Checks the new path of each file below, which may be too long.
