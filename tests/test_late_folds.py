@@ -216,20 +216,6 @@ class TestPages:
         assert before == context.manager.memory_store.count(context.manager.scope)
         assert ref.key in context.shown_keys()
 
-    async def test_a_page_stays_while_it_is_worked_on(self, context: MemoryContext) -> None:
-        """What a model asked for is in sight for ten further calls: folded sooner, it would be read again for each step."""
-        [_, _, folded] = await fill(context, user("Run."), call("run"), results(LOG))
-        [ref] = MemoryRef.find_all(shown(folded))
-        reading = next(tool for tool in context.tools() if tool.name == "retrieve_memory")
-        page = await reading.run_json({"key": ref.key}, CancellationToken())
-        wanted = call("retrieve_memory", number=2, arguments=json.dumps({"key": ref.key}))
-        text = reading.return_value_as_string(page)
-        await fill(context, wanted, results(text, number=2, name="retrieve_memory"))
-
-        for number in range(3, 13):
-            prompt = await fill(context, call("run", number=number), results("ok", number=number))
-            assert text == shown(prompt[4])
-
 
 @pytest.mark.long
 async def test_nothing_large_nothing_changed(context: MemoryContext) -> None:

@@ -147,8 +147,6 @@ def test_component(sqlite_url: str) -> None:
         ([ReadText(0, 1000, 2), ReadText(2, 1000, 2)], [1250, 300, 1250], None),
         ([ReadText(0, 1000, 9), ReadText(2, 1000, 2)], [1250, 300, 1250], 0),
         ([ReadText(0, 1000, 1), ReadText(2, 1000, 3)], [1250, 9000, 1250], 2),
-        ([ReadText(0, 1000, 3, is_page=True)], [1250], None),
-        ([ReadText(0, 1000, 13, is_page=True)], [1250], 0),
     ],
 )
 def test_rent_or_buy(readings: list[ReadText], seen: list[int], expected: int | None) -> None:

@@ -34,13 +34,11 @@ class ReadText:
         index: The index of the message in the prompt.
         saved: The tokens that folding them would save.
         reads: How many model calls have seen them.
-        is_page: Whether they are a page from memory, which a model has asked for and would have to read again.
     """
 
     index: int
     saved: int
     reads: int
-    is_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +114,7 @@ def _read_texts(
         if reads and tokens[index] > least and not is_needed:
             saved = saved_by_folding(message, folder)
             if saved:
-                is_page = message.is_result and message.source == RETRIEVE
-                texts.append(ReadText(index, saved, reads, is_page))
+                texts.append(ReadText(index, saved, reads))
         if message.is_reply:
             reads += 1
             goes_on_reading = goes_on_reading and any(
@@ -255,10 +252,9 @@ def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> in
     """Return the index of the message from which on all read texts are folded now; None if nothing is folded.
 
     This is the ski-rental (rent-or-buy) rule. Keeping a text costs rent: at each call after the first, a tenth of its
-    tokens. Folding it costs a price once: nine tenths of all tokens behind it that were cached and stay, and of a page all
-    its tokens, because a model that still works with it reads it again. The text is folded when the rent, including that
-    of the next call, reaches the price. So whatever happens next, the total is at most twice the cost of the best decision
-    in hindsight. Texts behind it are folded in the same batch.
+    tokens. Folding it costs a price once: nine tenths of all tokens behind it that were cached and stay. The text is
+    folded when the rent, including that of the next call, reaches the price. So whatever happens next, the total is at
+    most twice the cost of the best decision in hindsight. Texts behind it are folded in the same batch at no extra price.
 
     Args:
         texts: The texts that were read.
@@ -270,7 +266,6 @@ def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> in
         for text in texts:
             if text.index >= start:
                 rent += CACHED_PRICE * text.saved * text.reads
-                rent -= text.saved * text.is_page
                 saved += text.saved
         rewritten = sum(seen_tokens[start:]) - saved
         if rent >= (1 - CACHED_PRICE) * rewritten:

@@ -341,7 +341,7 @@ class RankedPlaces:
             if number in self.words or (term.is_phrase and number in self.asked):
                 is_named = term.is_name or term.is_capitalised
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
-        most = max(told.values(), default=1.0)
+        most = max(told.values(), default=0.0)
         # A turn that holds an identifier is meant, whoever else is named.
         named = [terms[number] for number in met & self.asked]
         is_identified = any(term.is_name and not term.is_short_number for term in named)

@@ -8,23 +8,22 @@ measure, the first duration in each row is compared.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
-from math import nan
 from typing import Any, cast
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.record_around_place import LONG_FIELD
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
-from memory_context.text.index.analyzer import analyze, held_by
+from memory_context.text.index.analyzer import held_by, lexemes_of
 from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.quantities_in_texts import SECONDS, quantity, unit_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPlaces
-from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_values
+from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_value
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row
@@ -34,7 +33,8 @@ READ_CHARACTERS = 400_000
 # The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
 # under `MEMORY` hold a third.
 LEAST_OF_NAMED = 0.33
-# Objects in cells are read as columns if there are at most so many.
+# Objects in cells are read as columns so many levels deep, and for so many columns.
+DEEPEST = 4
 MOST_COLUMNS = 200
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
@@ -61,11 +61,11 @@ class _Wanted:
     """What a message asks of the rows of a table.
 
     Attributes:
-        values: The values that are asked for.
-        told: How much each word of the message tells, by the word's lexemes; without words that say which values are meant.
+        asked: The value that is asked for.
+        told: How much each word of the message tells, by the word's lexemes; without words that say which value is meant.
     """
 
-    values: Sequence[AskedValue]
+    asked: AskedValue
     told: Mapping[frozenset[str], float]
 
     def held_by(self, text: str) -> set[str]:
@@ -78,44 +78,60 @@ class _Wanted:
         told = sum(tells for words, tells in self.told.items() if words <= held)
         return round(told / (sum(self.told.values()) or 1.0), 6)
 
+    def values_in(self, cells: Iterable[object]) -> list[float | None]:
+        """Return the value in each cell of a column, whose notation decides whether ``(900)`` is -900, as in queries."""
+        texts = [cell_text(cell).strip() for cell in cells]
+        notation = notation_of(texts)
+        numerals = dict[str, str]()
+        if notation and not notation.of_truths:
+            numerals = notation.numerals(texts)
+        return [self._value_in(numerals.get(text, text)) for text in texts]
+
+    def _value_in(self, text: str) -> float | None:
+        """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
+        if self.asked.bound and _measures_time(self.asked.bound) != _measures_time(text):
+            return None  # "over 2 seconds" says nothing about a number without a unit
+        if not self.asked.is_date:
+            return _seconds(text) or quantity(text)
+        # A number is a date only if it may be a year.
+        if (when := moment(text)) and (not text.isdigit() or text[:2] in ("19", "20")):
+            return when.timestamp()
+        age = _seconds(text)
+        return None if age is None else -age
+
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none.
 
-    If several texts have such rows, those that hold most of the message are taken; of equal ones, those whose description,
-    columns and name hold most of it, and of these the ones in the newest text.
+    If several texts have such rows, those that hold most of the message are taken; of equal ones, those in the newest text.
     """
     wanted = _wanted(ranked)
     if wanted is None:
         return []
     found = ranked.found
     meant = list[Occurrence]()
-    most = (0.0, 0.0)
+    most = 0.0
     left = READ_CHARACTERS
-    for key in sorted(found.described, key=found.texts.came_at, reverse=True):
+    for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
         text = found.texts.text_of(key)
-        terms = found.described[key] | found.held_in(key, 0, len(text))
-        if len(text) > left or not terms:
+        if len(text) > left:
             continue
         left -= len(text)
-        try:
-            shares, rows = _rows_meant(text, found.texts.card_of(key), wanted)
-        except InvalidSelectionError:
-            continue
-        if shares > most and 0 < len(rows) <= MOST_ROWS:
-            somewhere = Occurrence(min(terms), key, text, 0, 0, is_exact=True)
+        share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        if share > most and 0 < len(rows) <= MOST_ROWS:
+            somewhere = replace(found.in_order[key][0], is_exact=True, is_stretch=False)
             meant = list(filter(None, (_place_of(row, somewhere) for row in rows)))
-            most = shares
+            most = share
     return meant
 
 
 def _wanted(ranked: RankedPlaces) -> _Wanted | None:
     """Return what the message asks of rows; None if it asks for no value, or about something that no text holds."""
-    values = asked_values(ranked.message)
-    if not values or not ranked.is_question:
+    asked = asked_value(ranked.message)
+    if asked is None or not ranked.is_question:
         return None
     found = ranked.found
-    said = analyze(" ".join(asked.said for asked in values)).counts.keys()
+    said = set(chain.from_iterable(map(lexemes_of, _WORD.findall(asked.said))))
     told = dict[frozenset[str], float]()
     for number, term in enumerate(found.terms):
         lexemes = frozenset(wanted_lexemes(term))
@@ -125,63 +141,46 @@ def _wanted(ranked: RankedPlaces) -> _Wanted | None:
             return None
         if number in ranked.told:
             told[lexemes] = ranked.told[number]
-    return _Wanted(values, told)
+    return _Wanted(asked, told)
 
 
-def _rows_meant(
-    text: str, card: Iterable[str], wanted: _Wanted
-) -> tuple[tuple[float, float], list[Row]]:
-    """Return the rows with the values that are asked for, after the share of the message that they and what is above hold.
+def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float, Sequence[Row]]:
+    """Return the share of the message that rows and what is above them hold, and those with the value that is asked for.
 
-    The second share is that of what is above them. If some rows hold more of the message than others ("the largest order of
-    Miller"), only these are compared. If no rows hold enough of it, there are none.
-
-    Raises:
-        InvalidSelectionError: The text has no rows.
+    If some rows hold more of the message than others ("the largest order of Miller"), only these are compared. If no rows
+    hold enough of it, the share is 0.
     """
-    table = table_of(text)
-    rows = list(table.rows())
+    try:
+        table = table_of(text)
+        rows = list(table.rows())
+    except InvalidSelectionError:
+        return 0.0, []
     columns = table.columns
     if columns[:1] == (LINE_NUMBER,):
         columns = columns[1:]
         rows = [row[1:] for row in rows]
-    measures = list(map(partial(_measure_of, columns, rows, wanted), wanted.values))
-    if None in measures:
+    measure = _measure_of(columns, rows, wanted)
+    if measure is None:
         columns, rows = _with_columns_of_members(columns, rows)
-        measures = list(map(partial(_measure_of, columns, rows, wanted), wanted.values))
-    values = list(map(partial(_values_by_row, rows), measures, wanted.values))
+        measure = _measure_of(columns, rows, wanted)
+    if measure is None and not wanted.asked.is_duration:
+        return 0.0, []
     # The name of a JSON list says what its objects are.
     above = {*card, *wanted.held_by(" ".join((table.name, *columns)))}
-    shares = dict[int, float]()
-    for index, row in enumerate(rows):
-        if all(index in by_row for by_row in values):
-            shares[index] = wanted.share(above | wanted.held_by(_written(row)))
-    share = max(shares.values(), default=0.0)
-    named = wanted.held_by(
-        " ".join(columns[measure] for measure in measures if measure is not None)
-    )
-    least = LEAST_OF_NAMED if wanted.share(named) else LEAST_OF_FACT
-    meant = [index for index in shares if shares[index] == share >= least]
-    for asked, by_row in zip(wanted.values, values, strict=True):
-        meant = _beyond(meant, by_row, asked)
-    return (share, wanted.share(above)), [rows[index] for index in meant]
-
-
-def _values_by_row(
-    rows: Sequence[Row], measure: int | None, asked: AskedValue
-) -> Mapping[int, float]:
-    """Return the value in each row that has one, by its index; if no measure is clear, the first duration in a row."""
-    values: Iterable[float | None] = ()
+    by_share = defaultdict[float, list[tuple[float, Row]]](list)
+    written_rows = [" ".join(map(cell_text, row)) for row in rows]
+    values: Iterable[float | None] = map(_seconds_in, written_rows)
     if measure is not None:
-        values = _values_in((row[measure] for row in rows), asked)
-    elif asked.is_duration:
-        values = map(_seconds_in, map(_written, rows))
-    return {index: value for index, value in enumerate(values) if value is not None}
-
-
-def _written(row: Row) -> str:
-    """Return the cells of a row as one text."""
-    return " ".join(map(cell_text, row))
+        values = wanted.values_in(row[measure] for row in rows)
+    for row, written, value in zip(rows, written_rows, values, strict=True):
+        if value is not None:
+            share = wanted.share(above | wanted.held_by(written))
+            by_share[share].append((value, row))
+    share = max(by_share, default=0.0)
+    is_named = measure is not None and wanted.share(wanted.held_by(columns[measure])) > 0
+    if share < (LEAST_OF_NAMED if is_named else LEAST_OF_FACT):
+        return 0.0, []
+    return share, _with_value(by_share[share], wanted.asked)
 
 
 def _with_columns_of_members(
@@ -189,9 +188,11 @@ def _with_columns_of_members(
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Return a table in which each member of an object in a cell has a column of its own, such as ``limits.seats``.
 
-    Objects stay if there would be more than 200 columns.
+    Objects stay if they are deeper than three others, or if there would be more than 200 columns.
     """
-    while any(isinstance(cell, dict) for row in rows for cell in row):
+    for _ in range(DEEPEST):
+        if not any(isinstance(cell, dict) for row in rows for cell in row):
+            break
         named = [dict(chain.from_iterable(map(_members, columns, row))) for row in rows]
         names = tuple(dict.fromkeys(chain.from_iterable(named)))
         if len(names) > MOST_COLUMNS:
@@ -207,29 +208,6 @@ def _members(column: str, cell: object) -> Iterable[tuple[str, Any]]:
         return [(column, cell)]
     members = cast("dict[str, object]", cell)
     return [(f"{column}.{key}", member) for key, member in members.items()]
-
-
-def _values_in(cells: Iterable[object], asked: AskedValue) -> list[float | None]:
-    """Return the value in each cell of a column, whose notation decides whether ``(900)`` is -900, as in queries."""
-    texts = [cell_text(cell).strip() for cell in cells]
-    notation = notation_of(texts)
-    numerals = dict[str, str]()
-    if notation and not notation.of_truths:
-        numerals = notation.numerals(texts)
-    return [_value_in(numerals.get(text, text), asked) for text in texts]
-
-
-def _value_in(text: str, asked: AskedValue) -> float | None:
-    """Return the number in a cell, or None; if dates are asked for, the seconds from 1970 to one, or minus an age."""
-    if asked.bound and _measures_time(asked.bound) != _measures_time(text):
-        return None  # "over 2 seconds" says nothing about a number without a unit
-    if not asked.is_date:
-        return _seconds(text) or quantity(text)
-    # A number is a date only if it may be a year.
-    if (when := moment(text)) and (not text.isdigit() or text[:2] in ("19", "20")):
-        return when.timestamp()
-    age = _seconds(text)
-    return None if age is None else -age
 
 
 def _measures_time(text: str) -> bool:
@@ -251,44 +229,44 @@ def _seconds_in(line: str) -> float | None:
     return _seconds(duration.group().strip()) if duration else None
 
 
-def _beyond(rows: Iterable[int], values: Mapping[int, float], asked: AskedValue) -> list[int]:
-    """Return the rows whose value is beyond the bound; without a bound, those with the largest or smallest values."""
-    sign = 1 if asked.is_largest else -1
-    signed = {row: sign * values[row] for row in rows}
-    bound = quantity(asked.bound)
-    # No value is beyond a bound that cannot be read, such as a version.
-    limit = nan if bound is None else sign * bound
+def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
+    """Return the rows with the largest or smallest value, or with one beyond the bound; each of *rows* follows its value."""
     if not asked.bound:
-        limit = min(sorted(signed.values(), reverse=True)[: asked.rank], default=nan)
-    return [
-        row
-        for row, value in signed.items()
-        if value > limit or (asked.has_bound and value == limit)
-    ]
+        values = [value for value, _ in rows]
+        extreme = max(values) if asked.is_largest else min(values)
+        return [row for value, row in rows if value == extreme]
+    bound = quantity(asked.bound)
+    if bound is None:
+        return []
+    meant = list[Row]()
+    for value, row in rows:
+        is_beyond = value > bound if asked.is_largest else value < bound
+        if is_beyond or (asked.has_bound and value == bound):
+            meant.append(row)
+    return meant
 
 
-def _measure_of(
-    columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted, asked: AskedValue
-) -> int | None:
-    """Return the index of the column with a value that is *asked* for; None if it is not clear which one that is."""
+def _measure_of(columns: Sequence[str], rows: Sequence[Row], wanted: _Wanted) -> int | None:
+    """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
+    asked = wanted.asked
     ranks = dict[int, tuple[bool, bool, float]]()
-    beside = wanted.held_by(asked.beside)
+    before = wanted.held_by(asked.before)
     for place, name in enumerate(columns):
         names = set(_WORD.findall(_HUMP.sub(" ", name).lower()))
         filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
-        values = [value for value in _values_in(filled, asked) if value is not None]
+        values = [value for value in wanted.values_in(filled) if value is not None]
         differ = len(set(values)) > 1
         if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
             is_about = not names.isdisjoint(asked.columns.split())
             held = wanted.held_by(name)
-            ranks[place] = is_about, not beside.isdisjoint(held), wanted.share(held)
+            ranks[place] = is_about, not before.isdisjoint(held), wanted.share(held)
     best = max(ranks, key=ranks.__getitem__, default=None)
-    if best is None:
+    counted = set(lexemes_of(asked.counted))
+    if best is None or not counted <= held_by(columns[best], counted):
         return None
-    _, is_named, _ = ranks[best]
     is_only = len(ranks) == 1 and not asked.columns
     is_clear = any(ranks[best]) or is_only or asked.is_date
-    return best if is_named or (is_clear and not asked.is_counted) else None
+    return best if is_clear else None
 
 
 def _place_of(row: Row, at: Occurrence) -> Occurrence | None:

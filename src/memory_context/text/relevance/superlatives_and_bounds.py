@@ -43,11 +43,10 @@ _BELOW = "under below (?<!not\\s)(?<!no\\s)(?:less|fewer|lower|smaller)_than unt
 # Bounds that include the number itself.
 _FROM = "at_least (?:no|not)_(?:less|fewer|lower)_than mindestens au_moins al_menos por_lo_menos"
 _UP_TO = "at_most (?:no|not)_(?:more|greater|higher)_than höchstens au_plus como_máximo"
-_UNIT = r"(?!(?:and|for|in|of|on|or)\b)(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
+_UNIT = r"(?:(?:second|minute|hour|day|week|month|year)s?\b|[^\W\d_]{1,3}\b)"
 _NUMBER = rf"\s+(?P<number>[$€£]?[0-9][0-9.,]*\s?{_UNIT}?)(?!\s*(?:million|billion|thousand))"
-# "The second largest" is one of the two largest, and is shown with the largest one.
-_RANKS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "second": 2, "third": 3}
-_RANK = rf"(?:\b(?P<rank>{'|'.join(_RANKS)}|[1-9][0-9]?)\s+)?"
+# "The second largest" and "the three largest" are not the largest one.
+_IS_RANKED = re.compile(r"\b(?:second|third|two|three|four|five|ten|[0-9]+)\s+$", re.IGNORECASE)
 # A question that begins like this asks for no row: "Is it the fastest?", "Why does it matter most?".
 _ASKS_OTHERWISE = re.compile(
     r"\W*(?:why|how\s+(?:do|does|can|is|are)|(?:is|are|was|were)\b(?!\s+there)|do|does|did|can|could|should|warum|pourquoi)\b",
@@ -63,25 +62,23 @@ class AskedValue:
 
     Attributes:
         is_largest: Whether the largest value is meant, or all above the bound; else the smallest, or all below it.
-        rank: How many rows are meant, those with the largest or smallest values.
         columns: Words that may name the column, separated by spaces; empty if any may.
         is_date: Whether a date is meant.
         said: The part of the message that asks for it.
         bound: The number that the values must be above or below, perhaps with a unit; empty for the largest or smallest.
-        has_bound: Whether the bound itself is meant, too: not "over" or "under" it.
-        beside: The two words before a bound and the one after it. A column that they name is meant: "with a rating over 7".
-        is_counted: Whether a word is after the bound: "more than 10 restarts". Then a column must be named.
+        has_bound: Whether the bound itself is meant, too.
+        counted: The word after a bound, "most" or "least", which must be in the column's name: "more than 10 restarts".
+        before: The two words before a bound that no word follows. A column that they name is meant: "with a rating over 7".
     """
 
     is_largest: bool
-    rank: int = 1
     columns: str = ""
     is_date: bool = False
     said: str = ""
     bound: str = ""
-    has_bound: bool = True
-    beside: str = ""
-    is_counted: bool = False
+    has_bound: bool = False
+    counted: str = ""
+    before: str = ""
 
     @property
     def is_duration(self) -> bool:
@@ -89,22 +86,23 @@ class AskedValue:
         return self.columns == _DURATION
 
 
-def _any_of(words: str, number: str = "(?P<number>)") -> re.Pattern[str]:
-    """Return a pattern of any of the words before a number; in scripts without spaces they may be within a run of letters."""
+def _any_of(words: str, after: str = "") -> re.Pattern[str]:
+    """Return a pattern of any of the words before *after*; in scripts without spaces they may be within a run of letters."""
     patterns = list[str]()
     for word in words.split():
         pattern = word.replace("_", r"\s+")
         has_spaces = word[0] < "\u3000"
         patterns.append(rf"\b{pattern}\b" if has_spaces else pattern)
-    return re.compile(rf"{_RANK}(?:{'|'.join(patterns)}){number}", re.IGNORECASE)
+    return re.compile(rf"(?:{'|'.join(patterns)}){after}", re.IGNORECASE)
 
 
-# Bounds first: "more than 9" is not "more", which some languages say for "most".
+_COUNTING = frozenset(("most", "least", "fewest"))
+# The first meaning that is found counts: "most recent" before "most", "more than 9" before "most".
 _MEANINGS = (
-    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True)),
-    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False)),
-    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True, has_bound=False)),
-    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False, has_bound=False)),
+    (_any_of(_FROM, _NUMBER), AskedValue(is_largest=True, has_bound=True)),
+    (_any_of(_UP_TO, _NUMBER), AskedValue(is_largest=False, has_bound=True)),
+    (_any_of(_ABOVE, _NUMBER), AskedValue(is_largest=True)),
+    (_any_of(_BELOW, _NUMBER), AskedValue(is_largest=False)),
     (_any_of(_NEWEST), AskedValue(is_largest=True, is_date=True)),
     (_any_of(_OLDEST), AskedValue(is_largest=False, is_date=True)),
     (_any_of(_LONGEST), AskedValue(is_largest=True, columns=_DURATION)),
@@ -116,29 +114,24 @@ _MEANINGS = (
 )
 
 
-def asked_values(message: str) -> list[AskedValue]:
-    """Return the values that a message asks for: those beyond each bound, and of these the largest or smallest.
-
-    Of superlatives the first one in the table counts: "most recent" before "most".
-    """
+def asked_value(message: str) -> AskedValue | None:
+    """Return the value that a message asks for; None if it asks for none."""
     text = message[:READ_AT_MOST]
-    asked = list[AskedValue]()
     if _ASKS_OTHERWISE.match(text):
-        return asked
+        return None
     for pattern, meaning in _MEANINGS:
-        asked += [_read(match, meaning) for match in pattern.finditer(text)]
-        text = pattern.sub(" ", text)
-    bounds = [value for value in asked if value.bound]
-    return asked[: len(bounds) + 1]
-
-
-def _read(match: re.Match[str], meaning: AskedValue) -> AskedValue:
-    """Return the value that a part of a message asks for, which has this *meaning*."""
-    asked = replace(meaning, said=match[0], bound=match["number"])
-    if asked.bound:
-        before = match.string[: match.start()].split()[-2:]
-        after = _NEXT_WORD.match(match.string, match.end())
-        beside = " ".join([*before, after[1] if after else ""])
-        return replace(asked, beside=beside, is_counted=after is not None)
-    rank = (match["rank"] or "1").lower()
-    return replace(asked, rank=_RANKS.get(rank) or int(rank))
+        match = pattern.search(text)
+        if match is None:
+            continue
+        said = match.group()
+        start = match.start()
+        if _IS_RANKED.search(text, 0, start):
+            return None
+        bound = match.groupdict().get("number", "")
+        word = None
+        if bound or said.lower() in _COUNTING:
+            word = _NEXT_WORD.match(text, match.end())
+        counted = word[1] if word else ""
+        before = " ".join(text[:start].split()[-2:]) if bound and not counted else ""
+        return replace(meaning, said=said, bound=bound, counted=counted, before=before)
+    return None

@@ -158,7 +158,7 @@ class FoundTerms:
                 _add_occurrences(self, number, term, words)
         _add_respelt(self, hits, read)
         named = dict[str, AbstractSet[str]]()
-        for key in dict.fromkeys(words.key for words in read):
+        for key in dict.fromkeys(place.key for place in self.occurrences.values()):
             heading = texts.text_of(key)[:HEADING]
             named[key] = held_by(heading, chain.from_iterable(wanted)).union(texts.card_of(key))
         _add_named_numbers(self, named)
