@@ -207,6 +207,10 @@ class TestPages:
         assert 1 == context.stats().asked_again
         before = context.manager.memory_store.count(context.manager.scope)
 
+        # A model works with what it asked for: each of the next calls sees the page, whatever it is about.
+        for number in range(3, 7):
+            prompt = await fill(context, call("run", number=number), results("ok", number=number))
+            assert text == shown(prompt[4])
         prompt = await talk(context, 20)
 
         heading = shown(prompt[4])

@@ -22,6 +22,8 @@ from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
+# So many model calls see a page that was read from memory, whatever else they do.
+PAGE_CALLS = 5
 # The price of a cached token, as a share of the full price: providers cache the unchanged beginning of a prompt.
 CACHED_PRICE = 0.1
 
@@ -97,7 +99,8 @@ def _read_texts(
 ) -> list[ReadText]:
     """Return the messages with texts that were read and may be folded, oldest first.
 
-    Pages are left out as long as the model goes on reading further pages.
+    Pages are left out as long as the model goes on reading further pages, and those from memory also for some calls more:
+    the model asked for them, and works with them.
 
     Args:
         messages: The messages of the prompt.
@@ -109,7 +112,10 @@ def _read_texts(
     goes_on_reading = True
     least = folder.policy.least_threshold
     for index, message in reversed(list(enumerate(messages))):
-        is_needed = goes_on_reading and message.is_result and _is_reader(message.source)
+        is_needed = message.is_result and (
+            (goes_on_reading and _is_reader(message.source))
+            or (message.source == RETRIEVE and reads < PAGE_CALLS)
+        )
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         if reads and tokens[index] > least and not is_needed:
             saved = saved_by_folding(message, folder)
