@@ -496,7 +496,7 @@ def test_the_rest_of_a_row_is_shown_where_its_beginning_has_no_room() -> None:
 def test_a_title_that_is_in_the_prompt_is_not_worth_showing_again() -> None:
     """The titles that a reader has seen leave the room to those that are new."""
     names = [f"{chr(65 + a)}{chr(97 + b)}rt review of it" for a in range(10) for b in range(6)]
-    events = [{"id": f"event-{number}", "title": name} for number, name in enumerate(names)]
+    events = [{"id": number, "title": name} for number, name in enumerate(names)]
     text = json.dumps(events, indent=1)
     shown = excerpt(text, "", 200, len, ranking=PREVIEW, known=set(names[:40])).text
     assert not any(name in shown for name in names[:40])
@@ -1479,6 +1479,24 @@ def test_code_in_a_page_keeps_its_lines() -> None:
     )
 
     assert excerpt(page, "", 60, len).text == "Run it:\n\nfor a in b:\n    print(a < 1)"
+
+
+def test_an_answer_shows_the_members_of_the_object_that_is_asked_for() -> None:
+    """Members behind the objects in it come too, and none of the object beside it."""
+    orders = [
+        {
+            "id": f"order-{1000 + n}",
+            "customer": {"name": f"Person {n}", "city": "Linz"},
+            "items": [{"sku": f"S-{n}-{i}", "count": i} for i in range(3)],
+            "status": "open" if n % 2 == 0 else "shipped",
+            "total": 60.5 + n,
+        }
+        for n in range(60)
+    ]
+    question = "what is the status of order-1043"
+    shown = excerpt(json.dumps(orders), question, 120, default_counter().count).text
+    assert '"status": "shipped"' in shown
+    assert '"status": "open"' not in shown
 
 
 def test_a_preview_of_a_json_list_shows_how_its_texts_begin() -> None:

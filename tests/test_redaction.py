@@ -6,7 +6,8 @@ import base64
 import json
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 from uuid import UUID
 
@@ -950,6 +951,42 @@ class TestKubernetes:
 
         assert write(config) in redacted
         assert 2 == redacted.count("[redacted kubernetes_secret]")
+
+    @for_each("order", list(permutations(["kind", "data", "stringData", "metadata"])))
+    def test_json_in_any_order(self, order: Sequence[str]) -> None:
+        """The values of both members go, wherever the kind is, and whatever kind a nested object has."""
+        owner = {"ownerReferences": [{"kind": "Secret", "name": "a"}], "note": "two\nlines"}
+        members: dict[str, Any] = {
+            "kind": "Secret",
+            "data": {"it": self.base64_of("what the database asks for")},
+            "stringData": {"it": "several words", "in": {"it": "deep"}},
+            "metadata": owner,
+        }
+        text = json.dumps({name: members[name] for name in order}).replace("\\n", "\n")
+
+        found = REDACTOR.redact(text).text
+        for value in (members["data"]["it"], "several words", "deep"):
+            assert value not in found
+        assert '"name": "a"' in found
+
+    @for_each(
+        "line, redacted",
+        [
+            ('k: "abc def" # why', 'k: "[…]" # why'),
+            ("k: 'it''s' ", "k: '[…]' "),
+            ('k: it\'s "x"', "k: […]"),
+            ('"user": "joe",', '"user": "[…]",'),
+            ("k: abc#def", "k: […]"),
+            ("k: !!binary |", "k: !!binary |"),
+            ("k: |-", "k: |-"),
+        ],
+    )
+    def test_yaml_stays_yaml(self, line: str, redacted: str) -> None:
+        """Quotes, commas, comments and tags around a value stay."""
+        text = f"kind: Secret\nstringData:\n  {line}\ntype: Opaque\n"
+        expected = redacted.replace("[…]", "[redacted kubernetes_secret]")
+
+        assert text.replace(line, expected) == REDACTOR.redact(text).text
 
     def test_a_quote_in_the_prose_before_an_object(self) -> None:
         """It is none of the object's quotes."""

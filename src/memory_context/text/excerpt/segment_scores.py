@@ -206,11 +206,16 @@ def _faults(
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
-    """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have."""
+    """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have.
+
+    JSON that is read as a whole has none.
+    """
     last = len(found.segments) - 1
     ends = [0, last] if last >= 0 else []
     if len(found.regions) > 1:
         return ends
+    if len(found.containers) > 1:
+        return []
     return [index for index in ends if _QUANTITY.search(found.shown(index))]
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
@@ -86,6 +87,10 @@ class SegmentPacker:
         self._heads = [one.heads for one in found.segments]
         self._taken = dict[int, None]()
         self._opened = {0}
+        # The members of an object need not be adjacent: between them are those of the objects and lists in it.
+        self._indexes_of = defaultdict[int, list[int]](list)
+        for index, segment in enumerate(found.segments):
+            self._indexes_of[segment.container].append(index)
         self._bonus = dict[int, float]()
         self._shown = set[str]()
         # The links of JSON are alike: each object may have a dozen. In prose and listings they are what is looked for.
@@ -106,11 +111,10 @@ class SegmentPacker:
             _, index = heapq.heappop(heap)
             if index in self._taken:
                 continue
-            # Its real cost is counted only now that it may be shown.
-            if index not in counted:
-                counted.add(index)
-                real = self._cost(self._found.shown(index))
-                self._costs[index] = max(1, real)
+            # Its real cost and that of its heads are counted only now that it may be shown.
+            for one in {*self._heads[index], index} - counted:
+                counted.add(one)
+                self._costs[one] = max(1, self._cost(self._found.shown(one)))
             rate = self._rate(index)
             if rate <= 0:
                 continue
@@ -123,14 +127,15 @@ class SegmentPacker:
             if rate < self._ranking.least:
                 break
             heads = self._heads[index]
-            # A row without its header tells more than none, but not in a preview.
+            # An answer can do without the header, a preview without the row's beginning.
             fewer = heads[1:] if self._ranking.finds_records else heads[:1]
             price = self._price(index)
             if spent + price <= budget:
                 spent += price
                 for neighbour in self._take(index):
                     heapq.heappush(heap, (-self._rate(neighbour), neighbour))
-            elif fewer != heads:
+            elif fewer != heads and self._relevance[index]:
+                # What matches tells more than nothing, even if there is no room for what it belongs to.
                 self._heads[index] = fewer
                 heapq.heappush(heap, (-self._rate(index), index))
         return list(self._taken)
@@ -197,10 +202,15 @@ class SegmentPacker:
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
-        """Return the neighbours of a segment that are not taken."""
-        last = len(self._segments) - 1
-        beside = range(max(0, index - 1), min(last, index + 1) + 1)
-        return [one for one in beside if one not in self._taken]
+        """Return the neighbours of a segment that are not taken; in a JSON object that matches the question, all members."""
+        container = self._segments[index].container
+        siblings = self._indexes_of[container]
+        is_object = self._found.containers[container].kind == "object"
+        if not is_object or not self._relevance[index]:
+            place = bisect_left(siblings, index)
+            before = max(0, place - 1)
+            siblings = siblings[before : place + 2]
+        return [sibling for sibling in siblings if sibling not in self._taken]
 
 
 def with_more(
@@ -216,13 +226,14 @@ def with_more(
     for index in order:
         if index in shown:
             continue
-        remaining -= price_of(found, index, cost)
+        new = [one for one in (*found.segments[index].heads, index) if one not in shown]
+        remaining -= sum(price_of(found, one, cost) for one in new)
         is_beside_shown = index - 1 in shown or index + 1 in shown
         if not is_beside_shown:
             remaining -= GAP_TOKENS
         if remaining < 0:
             break
-        shown.update(dict.fromkeys((*found.segments[index].heads, index)))
+        shown.update(dict.fromkeys(new))
     return list(shown)
 
 

@@ -22,10 +22,18 @@ _KIND = regex.compile(
 )
 _LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
 _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
-# A value is all that follows a key, and so is each line of a block of text below one.
+# A value is what follows a key, up to its second quote, a comma or a comment, or to the end of the line. In a block of text
+# below a key, each line is a value.
 _VALUE = regex.compile(
-    r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:\s++)?+[\"']?(?P<value>[^\s\"'|>#](?:[^\n]*[^\s\"'])?)[\"']?[ \t]*+\r?\n?"
+    r"""
+    [ \t]*+(?:["']?[\w.-]++["']?:\s++)?+
+    (?:(?P<quote>["'])(?P<value>[^\n]+)(?P=quote)|(?P<value>[^\s"'|>#!&][^\n]*?))
+    [ \t]*+,?[ \t]*+(?:(?<=\s)\#[^\n]*+)?\r?\n?
+    """,
+    regex.VERBOSE,
 )
+# A longer text is no placeholder.
+LONGEST_PLACEHOLDER = 200
 # How many objects may be nested in a member of a secret. `managedFields` has six levels.
 DEEPEST = 10
 # JSON may be inside JSON, so there may be up to seven backslashes before each quote.
@@ -42,8 +50,10 @@ class KubernetesRule(Rule):
         if b"secret" not in flat or b"kind" not in flat:
             return
         for value in chain(_in_yaml(text), _in_json(text)):
+            words = value["value"]
             # A text in braces is a placeholder, but with quotes in it it is JSON.
-            if '"' in value["value"] or not is_placeholder(value["value"]):
+            may_be_placeholder = len(words) <= LONGEST_PLACEHOLDER and '"' not in words
+            if not (may_be_placeholder and is_placeholder(words)):
                 yield SecretSpan(*value.span("value"), self.kind)
 
 
@@ -109,16 +119,20 @@ def _patterns_of_json(slashes: int) -> tuple[regex.Pattern[str], regex.Pattern[s
     # Escaped backslashes at the end of a string may stand before the quote.
     quote = rf"(?<!\\)(?:\\{{{2 * slashes + 2}}})*+{escape}\""
     # In a string there are other characters, backslashes before them, and quotes with another number of backslashes.
-    words = rf"(?:[^\"\\\n]++|\\++(?!\")|(?!{quote})\\*+\")*+"
+    words = rf"(?:[^\"\\]++|\\++(?!\")|(?!{quote})\\*+\")*+"
+    string = rf"{quote}{words}{quote}"
     kind = rf"{quote}kind{escape}\"\s{{0,4}}:\s{{0,4}}{escape}\"Secret{escape}\""
     begin = rf"{quote}(?:data|stringData){escape}\"\s{{0,4}}:\s{{0,4}}\{{"
-    # A kind or data ends the search that began with another one, so that the time is linear.
-    flat = rf"[^{{}}\"\\]++|\\++(?!\")|(?!{kind}|{begin}){quote}{words}{quote}"
-    members = rf"(?:{flat})*+"
+    other = r"[^{}\"\\]++|\\++(?!\")"
+    nested = rf"(?:{other}|{string})*+"
     for _ in range(DEEPEST):
-        members = rf"(?:{flat}|\{{{members}\}})*+"
-    data = rf"(?P<data>{begin}(?:{flat})*+(?:\}}|\Z))"
-    secret = rf"{kind}(?:{members}{data}){{1,2}}|(?:{data}{members}){{1,2}}{kind}"
+        nested = rf"(?:{other}|{string}|\{{{nested}\}})*+"
+    # Beside a kind or data, the next one ends the search, so that the time is linear.
+    members = rf"(?:{other}|(?!{kind}|{begin}){string}|\{{{nested}\}})*+"
+    data = rf"(?P<data>{begin}{members}(?:\}}|\Z))"
+    secret = (
+        rf"{kind}(?:{members}{data}){{1,2}}|(?:{data}{members}){{1,2}}{kind}(?:{members}{data})?+"
+    )
     return regex.compile(secret), regex.compile(rf":\s{{0,4}}{quote}(?P<value>{words}){quote}")
 
 
