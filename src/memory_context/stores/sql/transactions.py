@@ -308,7 +308,7 @@ class Database:
         except ValueError as error:
             if isinstance(error, MemoryContextError):
                 raise
-            raise StoreError(f"a row holds a value that cannot be read: {error}") from error
+            raise StoreError(f"a row holds a value that cannot be read: {error}") from None
         except Exception as error:
             # The driver's own error, if rows are fetched without SQLAlchemy: for example a time that Python cannot represent.
             engine = self._engine
