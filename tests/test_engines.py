@@ -189,30 +189,6 @@ def test_a_time_that_python_does_not_have(postgres_url: str) -> None:
         assert "text" == manager.retrieve("other")
 
 
-@for_each(
-    "column, value, told",
-    [
-        ("id", "7", "badly formed"),
-        ("expires_at", "soon", "'soon'"),
-        ("tags", "[red", "Expecting value"),
-    ],
-)
-def test_a_value_that_cannot_be_read(tmp_path: Path, column: str, value: str, told: str) -> None:
-    """SQLite takes any value from other programs: what cannot be read is an error of the store, and other rows are read."""
-    with MemoryManager(f"sqlite:///{tmp_path / column}.db", user_id="ann") as manager:
-        manager.store("text", key="odd")
-        manager.store("text", type="note", tier="global", key="other")
-        with closing(sqlite3.connect(tmp_path / f"{column}.db")) as other, other:
-            other.execute(
-                f"UPDATE agent_memories SET {column} = ? WHERE memory_key = 'odd'", [value]
-            )
-        with pytest.raises(StoreError, match=f"value that cannot be read: .*{told}"):
-            manager.get("odd")
-        with pytest.raises(StoreError, match="value that cannot be read"):
-            manager.memory_store.query(manager.scope)
-        assert "text" == manager.retrieve("other")
-
-
 def test_postgresql_with_dates_of_another_style(postgres_url: str) -> None:
     """The style in which a server writes dates is its administrator's choice: times are read all the same."""
     set_for_all(postgres_url, "datestyle = 'German'")

@@ -14,7 +14,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import (
     EncryptionError,
-    MemoryContextError,
     SchemaVersionError,
     StoreError,
     StoreUnavailableError,
@@ -304,11 +303,6 @@ class Database:
         except (UnicodeEncodeError, OverflowError) as error:
             # Without its cause, which contains the value.
             raise StoreError(f"the database cannot take this value: {error}") from None
-        # SQLAlchemy raises it for what another program has written, such as a time that is none.
-        except ValueError as error:
-            if isinstance(error, MemoryContextError):
-                raise
-            raise StoreError(f"a row holds a value that cannot be read: {error}") from None
         except Exception as error:
             # The driver's own error, if rows are fetched without SQLAlchemy: for example a time that Python cannot represent.
             engine = self._engine
