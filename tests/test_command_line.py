@@ -410,7 +410,7 @@ class TestMistypedNames:
             ("calls", "no calls are kept"),
             (
                 "audit",
-                "no entries match; a trail is kept only with --audit, or audit=True in Python",
+                "no entries match; only commands with --audit, and programs with audit=True, write them",
             ),
         ],
     )

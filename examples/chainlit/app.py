@@ -1,6 +1,6 @@
 """A web front end: people sign in, and each conversation has an AutoGen agent with a memory.
 
-    pip install 'memory-context[autogen]' chainlit aiosqlite 'sqlalchemy[asyncio]'
+    pip install '.[autogen]' chainlit aiosqlite 'sqlalchemy[asyncio]'
     export CHAINLIT_AUTH_SECRET=$(python -c "import secrets; print(secrets.token_hex(32))")
     chainlit run app.py
 

@@ -213,7 +213,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """Add a copy of `message` with its large texts folded. A cancelled call still completes, before the next begins."""
         if not isinstance(message, MESSAGE_KINDS):
             raise InvalidArgumentError(
-                f"a message is a UserMessage or another of AutoGen's, not {type(message).__name__}"
+                f"a message is one of AutoGen's LLM messages, such as UserMessage, not {type(message).__name__}"
             )
         await self._completing(partial(self._add, message.model_copy(deep=True)))
 

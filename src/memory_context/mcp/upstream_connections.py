@@ -371,5 +371,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ExceptionGroup):
         return _reason(cast("ExceptionGroup[Exception]", error).exceptions[0])
     # The error of a broken stream has no message.
-    reason = getattr(error, "strerror", None) or str(error) or ENDED
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    reason = str(error) or ENDED
     return reason.rstrip(".")
