@@ -470,7 +470,9 @@ async def test_a_server_that_cannot_be_reached() -> None:
     async with connected(missing, nobody, mistyped) as client:
         message = (await client.error("initialize", **HELLO))["message"]
         assert "gone is not there" in message
-        assert "gone is not there: No such file or directory. Do without" in message
+        assert (
+            "gone is not there: No such file or directory: /no/such/program. Do without" in message
+        )
         assert "far is not there" in message
         assert "odd is not there" in message
         assert ".." not in message

@@ -244,5 +244,7 @@ def audit(
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
-        say("no entries match; only commands with --audit, and programs with audit=True, write them")
+        say(
+            "no entries match; only commands with --audit, and programs with audit=True, write them"
+        )
     return 0 if shown else NOTHING_FOUND
