@@ -977,6 +977,7 @@ class TestKubernetes:
             ('k: it\'s "x"', "k: […]"),
             ('"user": "joe",', '"user": "[…]",'),
             ("k: abc#def", "k: […]"),
+            ('k: "abc\n    def"', 'k: "[…]\n    […]"'),
             ("k: !!binary |", "k: !!binary |"),
             ("k: |-", "k: |-"),
         ],

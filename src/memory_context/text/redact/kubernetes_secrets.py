@@ -23,11 +23,13 @@ _KIND = regex.compile(
 _LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
 _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
 # A value is what follows a key, up to its second quote, a comma or a comment, or to the end of the line. In a block of text
-# below a key, each line is a value.
+# below a key, each line is a value, and a text in quotes may have several lines.
 _VALUE = regex.compile(
     r"""
     [ \t]*+(?:["']?[\w.-]++["']?:\s++)?+
-    (?:(?P<quote>["'])(?P<value>[^\n]+)(?P=quote)|(?P<value>[^\s"'|>#!&][^\n]*?))
+    (?:(?P<quote>["'])(?P<value>[^\n]+)(?P=quote)
+    |["']?(?P<value>[^\s"'|>#!&][^\n"']*?)["']?
+    |(?P<value>[^\s"'|>#!&][^\n]*?))
     [ \t]*+,?[ \t]*+(?:(?<=\s)\#[^\n]*+)?\r?\n?
     """,
     regex.VERBOSE,
