@@ -861,3 +861,41 @@ def test_a_member_that_is_asked_for_comes_whole() -> None:
     start = text.index("PAY-1187")
     record = record_at(text, start, start + 8, [start, text.index("reporter")])
     assert "Rosa Lindqvist" in show_records(text, [record], 4000, len).text
+
+
+def test_of_lists_and_objects_in_other_members_nothing_comes_with_a_record() -> None:
+    """The same word in a list beside a record is somebody else's: neither is it shown, nor is the record's own left out."""
+    order = {
+        "customer": {"name": "Rosa Lindqvist"},
+        "status": "processing",
+        "items": [{"sku": f"TNT-{n}", "text": f"Tent {n} for two, olive"} for n in range(40)],
+        "related_orders": [{"id": n, "status": f"cancelled by {n}"} for n in range(12)],
+    }
+    text = json.dumps([order])
+    start = text.index("Rosa")
+    places = [match.start() for match in re.finditer("status", text)]
+    shown = show_records(text, [record_at(text, start, start + 4, places)], 4000, len).text
+    assert '"status": "processing"' in shown
+    assert "cancelled" not in shown
+
+
+def test_beside_a_long_member_come_those_behind_it() -> None:
+    """The owner of a file comes with what is asked for in its content, however long the content before that is."""
+    content = "word " * 6000 + "the zebra crossing is closed " + "word " * 200
+    text = json.dumps([{"file": "a.md", "content": content, "owner": "Marta Hollweg"}])
+    start = text.index("zebra")
+    record = record_at(text, start, start + 5, [start, text.index("owner")])
+    assert "Marta Hollweg" in show_records(text, [record], 4000, len).text
+
+
+def test_only_of_the_innermost_objects_members_come_with_a_record() -> None:
+    """Of a thousand objects around a record, four are read, so that the time is linear."""
+    record: dict[str, Any] = {"name": "Rosa"}
+    for depth in range(8):
+        record = {"within": record, f"note_{depth}": "long " * 300, f"coupon_{depth}": "MAI7"}
+    text = json.dumps(record)
+    start = text.index("Rosa")
+    places = [match.start() for match in re.finditer("coupon", text)]
+    shown = show_records(text, [record_at(text, start, start + 4, places)], 4000, len).text
+    assert "coupon_3" in shown
+    assert "coupon_4" not in shown

@@ -36,6 +36,8 @@ from memory_context.text.spans import Span
 LEAST_CELLS = 3
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
+# Of so many objects around a record, the members that a message asks for are looked for.
+MOST_OUTER = 4
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
 LONG_LINE = 600
@@ -57,6 +59,7 @@ _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
+_KEY_OF_CONTAINER = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*(?=[\[{])""")
 _KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
 # How a field begins, in YAML or in JSON with each member on its own line.
 _FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
@@ -297,18 +300,22 @@ def _members_beside(
     shown = list[Span]()
     left = LONGEST_RECORD
     place, end = record
-    for begin in reversed(opened):
-        if text[begin] != "{" or place - begin > REACHES[0]:
+    objects = [begin for begin in opened if text[begin] == "{"]
+    for begin in reversed(objects[-MOST_OUTER:]):
+        if begin != own and place - begin > REACHES[0]:
             continue
-        ranked = list[tuple[bool, int, int, Span]]()
+        ranked = list[tuple[bool, bool, int, Span]]()
         members = _members(text, begin, end)
         is_wanted = begin == own and not all(map(_is_short, members))
         for start, stop in members:
-            terms = asked[bisect_left(asked, start) : bisect_left(asked, stop)]
+            # What is within a list or object of another member is not of this record.
+            key = _KEY_OF_CONTAINER.match(text, start, stop)
+            last = key.end() if key else stop
+            terms = asked[bisect_left(asked, start) : bisect_left(asked, last)]
             if (terms or is_wanted) and not start <= place < stop:
                 is_link = _KEY_OF_LINK.match(text, start, stop) is not None
                 part = _part_of_member((start, stop), min(terms, default=place))
-                ranked.append((is_link, -len(terms), abs(start - place), part))
+                ranked.append((is_link, not terms, abs(start - place), part))
         for *_, (start, stop) in sorted(ranked):
             if stop - start <= left:
                 left -= stop - start
@@ -442,7 +449,7 @@ def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
 def _short_fields_around(text: str, start: int, stop: int) -> Span:
     """Return the span of the field in the line ``text[start:stop]`` and of the short ones beside it, up to a long one.
 
-    Like `_abridged_object`, it is for records with long fields: if none is beside these, the line is returned alone.
+    Like `_members_beside`, it is for records with long fields: if none is beside these, the line is returned alone.
     """
     depth = depth_of(text, start)
     begin = start
