@@ -1499,25 +1499,6 @@ def test_an_answer_shows_the_members_of_the_object_that_is_asked_for() -> None:
     assert '"status": "open"' not in shown
 
 
-def test_a_preview_of_a_json_list_shows_how_its_texts_begin() -> None:
-    """Of search results without titles, the beginnings of the texts are shown, wherever in the list they are."""
-    results = [
-        {
-            "id": f"{n * 7919:08x}-1f4b-a4{n}",
-            "url": f"https://kb{n}.example.org/{n}#chunk-{n}",
-            "source": f"s3://kb-prod/{n * 31}.md",
-            "text": f"Topic{'abcdefgh'[n]} is what this is about. "
-            + "More is said about it. " * 20,
-        }
-        for n in range(8)
-    ]
-
-    shown = excerpt(json.dumps(results), "search", 400, default_counter().count, ranking=PREVIEW)
-
-    for letter in "abcdefgh":
-        assert f"Topic{letter} is what" in shown.text
-
-
 def test_a_preview_of_json_shows_titles_before_many_links() -> None:
     """Links are alike, so that the titles of all issues come before the links of the first."""
     links = ("html_url", "labels_url", "comments_url", "events_url", "timeline_url", "patch_url")

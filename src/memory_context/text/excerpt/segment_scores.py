@@ -278,10 +278,12 @@ def _collect_names(
             if name not in shares:
                 shares[name] = _share(match)
             here[name] = None
-        for label in _labels_in(found, index) - known:
-            shares.setdefault(label, FIELD)
+        is_json = found.containers[segment.container].kind != "text"
+        for label in labels(found.text, start, end) - known:
+            shares.setdefault(label, FIELD if is_json else 1.0)
             here[label] = None
-            near[index] = 1.0
+            if is_json:
+                near[index] = 1.0
         names[index] = list(here)
     worth = dict[str, float]()
     for name, count in Counter(chain.from_iterable(names)).items():
@@ -290,17 +292,6 @@ def _collect_names(
         repeated = math.log2(counted) / 2
         worth[name] = (1 + REPEATED * repeated) * shares[name]
     return worth
-
-
-def _labels_in(found: Segmentation, index: int) -> set[str]:
-    """Return the labels in a segment of JSON: titles, and the beginning of a long text, which says what that is about."""
-    segment = found.segments[index]
-    kind, path, _ = found.containers[segment.container]
-    if kind != "text":
-        return labels(found.text, segment.start, segment.end)
-    is_first = index == 0 or found.segments[index - 1].container != segment.container
-    # No name holds a space, so no other text holds this one.
-    return {f"{found.shown(index)} "} if path and is_first else set()
 
 
 def _share(match: re.Match[str]) -> float:
