@@ -22,7 +22,7 @@ from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
-# So many model calls see a page that was read from memory, whatever else they do.
+# This many model calls see a page that was read from memory, whatever else they do.
 PAGE_CALLS = 5
 # The price of a cached token, as a share of the full price: providers cache the unchanged beginning of a prompt.
 CACHED_PRICE = 0.1

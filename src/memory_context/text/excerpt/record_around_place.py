@@ -36,7 +36,7 @@ from memory_context.text.spans import Span
 LEAST_CELLS = 3
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
-# Of so many objects around a record, the members that a message asks for are looked for.
+# Members that a message asks for are taken from this many objects around a record.
 MOST_OUTER = 4
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
@@ -59,6 +59,7 @@ _LINE_BELOW = re.compile(r"[ \t\r]*+\n(?:[ \t\r]*+\n)?(?!#)[^\n]++")
 _NON_SPACE = re.compile(r"\S")
 # The key of a value, up to the value.
 _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
+# The key of an object or list, up to its bracket.
 _KEY_OF_CONTAINER = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*(?=[\[{])""")
 _KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
 # How a field begins, in YAML or in JSON with each member on its own line.
