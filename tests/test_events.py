@@ -53,15 +53,15 @@ def logs_itself(call: ast.Call) -> bool:
 
 @pytest.mark.long
 def test_nothing_is_logged_without_an_event() -> None:
-    """Only `_events` speaks to `logging`; all others log one of its events, with the facts of its message."""
+    """Only `log_events` speaks to `logging`; all others log one of its events, with the facts of its message."""
     logged = set[str]()
     for path in SOURCES:
         for call in calls_of(ast.parse(path.read_text("utf-8"))):
-            assert not logs_itself(call) or path.name == "events.py", f"{path}:{call.lineno}"
+            assert not logs_itself(call) or path.name == "log_events.py", f"{path}:{call.lineno}"
             assert isinstance(call.func, ast.Attribute)
             owner, method = dotted(call.func.value), call.func.attr
-            if owner.startswith("events.") and method == "log":
-                name = owner.removeprefix("events.")
+            if owner.startswith("log_events.") and method == "log":
+                name = owner.removeprefix("log_events.")
                 assert name in NAMES, f"{path}:{call.lineno}"
                 given = {word.arg for word in call.keywords} - {"where"} | (
                     {"error"} if call.args else set()
