@@ -1514,3 +1514,15 @@ def test_a_preview_of_json_shows_titles_before_many_links() -> None:
 
     for n in range(6):
         assert f"The pump number {n} isn't" in shown.text
+
+
+@for_each("budget", range(40, 200, 20))
+@for_each("ranking", [PREVIEW, ANSWER, READING])
+def test_an_answer_with_heads_fits_its_budget_with_the_answer(
+    budget: int, ranking: Ranking
+) -> None:
+    """Heads are paid for before a row is taken, so that none is left out after them."""
+    text = "\n".join(wide_rows("failed"))
+    shown = excerpt(text, "failed-150", budget, default_counter().count, ranking=ranking)
+    assert not shown.is_answer or "failed-150" in shown.text
+    assert default_counter().count(shown.text) <= budget

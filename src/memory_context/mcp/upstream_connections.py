@@ -370,8 +370,8 @@ def _reason(error: Exception) -> str:
     """Return the message of an error; of a group of errors, that of the first one."""
     if isinstance(error, ExceptionGroup):
         return _reason(cast("ExceptionGroup[Exception]", error).exceptions[0])
-    # The error of a broken stream has no message.
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    # The error of a broken stream has no message.
     reason = str(error) or ENDED
     return reason.rstrip(".")

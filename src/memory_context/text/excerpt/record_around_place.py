@@ -37,7 +37,7 @@ LEAST_CELLS = 3
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
 # Members that a message asks for are taken from this many objects around a record.
-MOST_OUTER = 4
+INNERMOST_OBJECTS = 4
 # The line between two documents of YAML.
 DOCUMENT_ENDS = "\n---\n"
 LONG_LINE = 600
@@ -287,9 +287,10 @@ def _members_beside(
 ) -> list[Span]:
     """Return the members to show beside a record, of the long objects around it, as many as a record has room for.
 
-    These are the members that hold terms of the message: an order's coupon beside the name of its customer. Of the object
-    that the record is itself a member of, they are also those nearest to it: a file's name, owner and size beside its
-    content; but few of the many members of a mapping, none of which is long. Links, which are long and many, come last.
+    These are the members that hold terms of the message: an order's coupon beside the name of its customer. Of a list or an
+    object only the key counts, since what is in it may be about somebody else. Of the object that the record is itself a
+    member of, they are also those nearest to it: a file's name, owner and size beside its content; but few of the many
+    members of a mapping, none of which is long. Links, which are long and many, come last.
 
     Args:
         text: The text.
@@ -302,14 +303,13 @@ def _members_beside(
     left = LONGEST_RECORD
     place, end = record
     objects = [begin for begin in opened if text[begin] == "{"]
-    for begin in reversed(objects[-MOST_OUTER:]):
+    for begin in reversed(objects[-INNERMOST_OBJECTS:]):
         if begin != own and place - begin > REACHES[0]:
             continue
         ranked = list[tuple[bool, bool, int, Span]]()
         members = _members(text, begin, end)
         is_wanted = begin == own and not all(map(_is_short, members))
         for start, stop in members:
-            # What is within a list or object of another member is not of this record.
             key = _KEY_OF_CONTAINER.match(text, start, stop)
             last = key.end() if key else stop
             terms = asked[bisect_left(asked, start) : bisect_left(asked, last)]

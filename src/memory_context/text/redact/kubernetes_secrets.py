@@ -15,6 +15,7 @@ import regex
 from memory_context.text.lines import line_start
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import is_placeholder
+from memory_context.text.spans import Span
 
 # The name of a field in YAML may follow the dash of a list item.
 _KIND = regex.compile(
@@ -22,18 +23,13 @@ _KIND = regex.compile(
 )
 _LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
 _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
-# A value is what follows a key, up to its second quote, a comma or a comment, or to the end of the line. In a block of text
-# below a key, each line is a value, and a text in quotes may have several lines.
-_VALUE = regex.compile(
-    r"""
-    [ \t]*+(?:["']?[\w.-]++["']?:\s++)?+
-    (?:(?P<quote>["'])(?P<value>[^\n]+)(?P=quote)
-    |["']?(?P<value>[^\s"'|>#!&][^\n"']*?)["']?
-    |(?P<value>[^\s"'|>#!&][^\n]*?))
-    [ \t]*+,?[ \t]*+(?:(?<=\s)\#[^\n]*+)?\r?\n?
-    """,
-    regex.VERBOSE,
+# The key of a value, with the value's tag or anchor.
+_KEY = regex.compile(
+    r"[ \t]*+(?P<key>(?:\"[^\"\n]*+\"|'[^'\n]*+'|[\w.-]++):(?=\s|\Z)[ \t]*+(?:[!&]\S*+[ \t]*+)*+)?+"
 )
+_COMMENT = regex.compile(r"[ \t]++#")
+# What may follow a value in quotes.
+_BEHIND = regex.compile(r",?(?:[ \t]++#.*+)?")
 # A longer text is no placeholder.
 LONGEST_PLACEHOLDER = 200
 # How many objects may be nested in a member of a secret. `managedFields` has six levels.
@@ -51,15 +47,15 @@ class KubernetesRule(Rule):
         """See `Rule.find_all`."""
         if b"secret" not in flat or b"kind" not in flat:
             return
-        for value in chain(_in_yaml(text), _in_json(text)):
-            words = value["value"]
+        for start, stop in chain(_in_yaml(text), _in_json(text)):
+            words = text[start:stop]
             # A text in braces is a placeholder, but with quotes in it it is JSON.
             may_be_placeholder = len(words) <= LONGEST_PLACEHOLDER and '"' not in words
             if not (may_be_placeholder and is_placeholder(words)):
-                yield SecretSpan(*value.span("value"), self.kind)
+                yield SecretSpan(start, stop, self.kind)
 
 
-def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
+def _in_yaml(text: str) -> Iterator[Span]:
     done = 0  # each line is read only once
     for kind in _KIND.finditer(text):
         if kind.start() < done:
@@ -70,10 +66,33 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
             done = line.end()
             if len(line["blanks"]) <= depth and line[0].strip():
                 is_data = _DATA.fullmatch(line[0]) is not None
-            elif is_data:
-                value = _VALUE.fullmatch(text, *line.span())
-                if value:
-                    yield value
+            elif is_data and (value := _value_in(text, *line.span())):
+                yield value
+
+
+def _value_in(text: str, start: int, stop: int) -> Span | None:
+    """Return the value in a line of data, without its quotes and a comment behind it; None if there is none.
+
+    All of a line without a key is a value, because it continues a text that has several lines.
+    """
+    key = _KEY.match(text, start, stop)
+    begin = key.end() if key else start
+    end = begin + len(text[begin:stop].rstrip())
+    has_key = key is not None and key["key"] is not None
+    first = text[begin:end][:1]
+    # A text of several lines begins below its key.
+    if first in ("", "#") or (has_key and first in ("|", ">")):
+        return None
+    if first in ('"', "'"):
+        closing = text.rfind(first, begin + 1, end)
+        is_closed = closing > begin and _BEHIND.fullmatch(text, closing + 1, end)
+        return begin + 1, closing if is_closed else end
+    comment = _COMMENT.search(text, begin, end) if has_key else None
+    if comment:
+        return begin, comment.start()
+    last = text[end - 1]
+    is_last_of_quoted = last in ('"', "'") and text.count(last, begin, end) == 1
+    return begin, end - is_last_of_quoted
 
 
 def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
@@ -103,12 +122,13 @@ def _is_outside(text: str, place: int, depth: int) -> bool:
     return text.startswith("---", place) or indentation.strip(" \t-\r\n") != ""
 
 
-def _in_json(text: str) -> Iterator[regex.Match[str]]:
+def _in_json(text: str) -> Iterator[Span]:
     for slashes in {len(kind["slashes"]) for kind in _KIND_IN_JSON.finditer(text)}:
         secrets, value = _patterns_of_json(slashes)
         for secret in secrets.finditer(text):
             for start, stop in secret.spans("data"):
-                yield from value.finditer(text, start, stop)
+                for match in value.finditer(text, start, stop):
+                    yield match.span("value")
 
 
 @cache
@@ -135,7 +155,9 @@ def _patterns_of_json(slashes: int) -> tuple[regex.Pattern[str], regex.Pattern[s
     secret = (
         rf"{kind}(?:{members}{data}){{1,2}}|(?:{data}{members}){{1,2}}{kind}(?:{members}{data})?+"
     )
-    return regex.compile(secret), regex.compile(rf":\s{{0,4}}{quote}(?P<value>{words}){quote}")
+    return regex.compile(secret), regex.compile(
+        rf"(?<=\"):\s{{0,4}}{quote}(?P<value>{words}){quote}"
+    )
 
 
 KUBERNETES = (KubernetesRule("kubernetes_secret", "kind"),)
