@@ -30,6 +30,7 @@ from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
 from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
+from memory_context.text.excerpt.segments_within_budget import with_more
 from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
@@ -1526,3 +1527,23 @@ def test_an_answer_with_heads_fits_its_budget_with_the_answer(
     shown = excerpt(text, "failed-150", budget, default_counter().count, ranking=ranking)
     assert not shown.is_answer or "failed-150" in shown.text
     assert default_counter().count(shown.text) <= budget
+
+
+def test_only_titles_of_json_count_more_than_names() -> None:
+    """In the line of a log, a value of several words is worth as much as a name; in JSON twice as much."""
+    title = "The plan of the week"
+    for text, worth in (
+        (json.dumps([{"title": title}]), 2.0),
+        (f'job done, title: "{title}"', 1.0),
+    ):
+        assert score(split(text), "", PREVIEW, set()).worth[title] == worth
+
+
+def test_a_segment_is_shown_only_if_its_heads_have_room() -> None:
+    """A row's header is paid for, too, where segments are shown in their order."""
+    header = ",".join(f"column_{n}" for n in range(40))
+    found = split("\n".join([header, *(f"row {n}" + ",1" * 39 for n in range(40))]))
+    row = next(index for index, segment in enumerate(found.segments) if segment.heads)
+    price = len(found.shown(row)) + 20
+    assert with_more(found, [], [row], price, len) == []
+    assert with_more(found, [], [row], price + len(header) + 20, len) == [0, row]

@@ -899,3 +899,13 @@ def test_only_of_the_innermost_objects_members_come_with_a_record() -> None:
     shown = show_records(text, [record_at(text, start, start + 4, places)], 4000, len).text
     assert "coupon_3" in shown
     assert "coupon_4" not in shown
+
+
+def test_members_with_terms_come_before_nearer_ones() -> None:
+    """Where not all members have room, those come that are asked for."""
+    fields = {f"field_{n}": "long " * 50 for n in range(12)}
+    whole = {"name": "a" * 20, "body": "word " * 400, **fields, "owner": "Marta " + "Hollweg " * 34}
+    text = json.dumps(whole)
+    start = text.index("a" * 20)
+    record = record_at(text, start, start + 20, [text.index("owner")])
+    assert "Marta Hollweg" in show_records(text, [record], 4000, len).text
