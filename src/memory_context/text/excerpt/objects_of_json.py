@@ -149,8 +149,8 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
 
     A member tells them apart if its value is short, and another one in nearly each of the first 20 objects. The last step
-    is to the first such member whose values are in words, as names and titles are, or else to the first one; the step
-    before it is to the member right before that one if this tells them apart, too, as an id does.
+    is to the first such member whose values are in words, as titles are, or else have letters, or else to the first one.
+    The step before it is to the member right before that one if this tells them apart, too, as an id does.
     """
     values = defaultdict[str, set[str]](set)
     count = 0
@@ -163,12 +163,9 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
                 held.add(value)
     steps = list(values)
     telling = [step for step in steps if len(values[step]) >= max(2.0, LEAST_NAMED * count)]
-    in_words = [step for step in telling if all(map(_is_in_words, values[step]))]
-    for name in (*in_words, *telling):
+    with_letters = [step for step in telling if all(map(_LETTERS.search, values[step]))]
+    in_words = [step for step in with_letters if not any(map(_DIGITS.search, values[step]))]
+    for name in (*in_words, *with_letters, *telling):
         place = steps.index(name)
         return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
     return []
-
-
-def _is_in_words(value: str) -> bool:
-    return _LETTERS.search(value) is not None and _DIGITS.search(value) is None

@@ -269,11 +269,11 @@ def _split_container(
             heads = _add_name(segments, Segment(begin, end, number), heads)
         elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
             _add_member(found, Segment(begin, end, number, heads))
+    kind = "object" if is_object else "array"
+    found.containers[number] = Container(kind, path, len(members))
     for index in range(first, len(segments)):
         if segments[index].container == number and index not in heads:
             segments[index] = segments[index]._replace(heads=heads)
-    kind = "object" if is_object else "array"
-    found.containers[number] = Container(kind, path, len(members))
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
@@ -312,12 +312,12 @@ def _add_member(found: Segmentation, member: Segment) -> None:
     segments = found.segments
     if segments:
         last = segments[-1]
-        # What names the object is not joined, so that it can come with any other member.
-        is_alike = last.container == member.container and last.heads == member.heads
+        # What is before the names of an object is not joined with them, so that the names are as short as they can be.
+        is_alike = last.heads == member.heads or member.heads == (len(segments) - 1,)
         is_next = is_alike and not _WORD.search(found.text, last.end, member.start)
-        if is_next and last.end - last.start < SHORT:
-            segments.pop()
-            member = member._replace(start=last.start, members=last.members + 1)
+        if is_next and last.container == member.container and last.end - last.start < SHORT:
+            segments[-1] = last._replace(end=member.end, members=last.members + 1)
+            return
     segments.append(member)
 
 
