@@ -692,7 +692,7 @@ def test_json_in_the_text_of_an_mcp_result_is_shown_by_its_records() -> None:
 @for_each(
     "document, shows",
     [
-        ({"fields": [{"type": "text", "id": n, "is": "word " * 30} for n in range(9)]}, True),
+        ({"fields": {n: {"type": "text", "id": n, "is": "word " * 30} for n in "abcdefghi"}}, True),
         ({"id": 7, "type": "text", "content": "a b", "meta": None, "rest": "word " * 99}, False),
     ],
 )
@@ -713,6 +713,89 @@ def test_objects_in_sequence_are_shown_by_their_members() -> None:
     text = "\n".join(json.dumps(issue, indent=2) for issue in ISSUES)
     shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
     assert '$[2] {"number": 2, "title": "Crash of part_2", ' in shown
+
+
+_OWNERS = ["Ada Krall", "Ben Ott", "Cleo Roth"]
+
+
+def _machines(**extra: object) -> list[dict[str, object]]:
+    """Return machines that all have the same kind, and other members of which only the last one is asked for."""
+    return [
+        {"kind": "machine", "serial": f"mk-{n}00", "owner": owner, "hours": [n] * 90, **extra}
+        | {"contact": f"desk-{n}@plant.example", "remark": f"Seen at door_{n}, see ticket AB-{n}7"}
+        for n, owner in enumerate(_OWNERS)
+    ]
+
+
+@for_each(
+    "written", [json.dumps, str, lambda rows: "\n".join(json.dumps(row, indent=1) for row in rows)]
+)
+def test_members_of_an_object_in_a_list_come_with_what_names_it(
+    written: Callable[[object], str],
+) -> None:
+    """What tells the objects apart, in words, and the id right before it; not what all of them have."""
+    text = written(_machines())
+    shown = excerpt(text, "", 160, default_counter().count, ranking=PREVIEW).text
+    records = [line for line in shown.splitlines() if "desk-" in line or "door_" in line]
+    assert records
+    for record in records:
+        number = re.findall(r"desk-(\d)|door_(\d)", record)[0]
+        assert _OWNERS[int("".join(number))] in record
+        assert f"mk-{''.join(number)}00" in record
+        assert "kind" not in record
+
+
+def test_an_object_is_named_by_its_id_if_nothing_in_words_tells_it_apart() -> None:
+    """A long text, a link, or a word that others have, too, is no name; a single object needs none."""
+    jobs = [
+        {
+            "url": f"https://ci.example/{n}",
+            "state": "done",
+            "build": 4711 + n,
+            "log": "and so on " * 30,
+        }
+        for n in range(3)
+    ]
+    for text in (json.dumps(jobs), str(jobs)):
+        found = split(text)
+        named = {
+            found.shown(head)
+            for one in found.segments
+            for head in one.heads
+            if found.containers[one.container].kind == "object"
+        }
+        assert [re.findall(r"\d{4}", name) for name in sorted(named)] == [
+            ["4711"],
+            ["4712"],
+            ["4713"],
+        ]
+    assert not any(one.heads for one in split(json.dumps(jobs[:1])).segments)
+
+
+def test_large_json_is_shown_by_its_objects_also_if_they_are_long() -> None:
+    """Objects of some thousand characters are read along their members, each with its name, not as bare lines."""
+    packages = [
+        {
+            "name": f"pack-{chr(97 + n % 26)}{chr(97 + n // 26)}",
+            "uses": [f"other {m} >= {n}.{m}" for m in range(120)],
+            "author": f"author_{n}@example.org",
+        }
+        for n in range(80)
+    ]
+    text = json.dumps(packages, indent=1)
+    assert len(text) > LARGE
+    shown = excerpt(text, "author_7", 300, default_counter().count, ranking=PREVIEW).text
+    assert re.search(r'… \{"name": "pack-ha", .*"author": "author_7@example.org"', shown)
+
+
+def test_titles_in_json_that_is_a_text_in_json_are_titles() -> None:
+    """Its quotes have escapes, which do not hide that several words behind a colon are a value."""
+    events = [{"title": "The plan of the week", "open": True, "log": "and so on " * 9}] * 2
+    scores = score(split(_mcp_result(json.dumps(events))), "", PREVIEW, set())
+    assert (
+        scores.worth["The plan of the week"]
+        == score(split(json.dumps(events)), "", PREVIEW, set()).worth["The plan of the week"]
+    )
 
 
 def test_links_gain_nothing_by_recurring() -> None:

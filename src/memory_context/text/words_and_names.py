@@ -51,9 +51,10 @@ NAME = re.compile(
 )
 _IN_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
-# A value of several words behind a colon, such as a title in JSON or in a repr.
+# A value of several words behind a colon, such as a title in JSON or in a repr. A space beside a quote may have been an
+# escape (`unescaped_in_place`).
 _LABEL = re.compile(
-    r"""(?<=:)\s?(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s(?:(?!(?P=quote))[^\\\n]){1,160})(?P=quote)(?=\s*(?:[,}]|$))"""
+    r"""(?<=:)\s{,2}(?P<quote>["'])(?P<label>[^\W\d_][^\s"']*\s(?:(?!\s?(?P=quote))[^\\\n]){1,160})\s?(?P=quote)(?=\s*(?:[,}]|$))"""
 )
 
 

@@ -1,12 +1,23 @@
-"""Find where an object of JSON, or of a Python repr, begins and ends, without reading the text around it."""
+"""Find the objects and lists of JSON, or of a Python repr, and their members, without reading the text around them."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
 
-from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.spans import Span
 
+LONGEST_OBJECT = 6000
+# So many objects of a list are compared, and so many characters of each, to find the member that names them.
+COMPARED = 20
+READ_CHARACTERS = 1200
+# The share of these objects that a name must tell from the others.
+LEAST_NAMED = 0.9
 # Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
 STRING_OR_BRACKET = re.compile(
     r"""
@@ -19,10 +30,37 @@ STRING_OR_BRACKET = re.compile(
 # Where an object begins. An unescaped quote right after a brace cannot be inside a string.
 OBJECT_START = re.compile(r"""\{\s*["']""")
 BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
+# The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
+_MARK = re.compile(
+    r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
+    re.DOTALL,
+)
+_SPACE = re.compile(r"[ \t\n\r]*")
+# A value that may name an object: a number, or a short text that is no link.
+_NAME = re.compile(r"""(?s)["'](?:(?!://).){1,80}["']|-?\d[\d.]*""")
+# What a name in words has, and what ids and times have.
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_DIGITS = re.compile(r"\d{3}")
+
+
+class Member(NamedTuple):
+    """A member of an object, or an item of a list.
+
+    Attributes:
+        step: Its step in a JSONPath.
+        start: The offset at which it begins.
+        value: The offset at which its value begins.
+        stop: The offset at which it ends.
+    """
+
+    step: str
+    start: int
+    value: int
+    stop: int
 
 
 def short_objects(text: str, start: int, end: int) -> list[Span]:
-    """Return the objects of at most 1,200 characters in ``text[start:end]`` that are not in another such object."""
+    """Return the objects of at most 6,000 characters in ``text[start:end]`` that are not in another such object."""
     # `start` may be inside a string; an object's beginning is not.
     first = OBJECT_START.search(text, start, end)
     if first is None:
@@ -30,7 +68,7 @@ def short_objects(text: str, start: int, end: int) -> list[Span]:
     found = list[Span]()
     closed, _ = containers_in(text, first.start(), end)
     for begin, stop in closed:
-        if text[stop - 1] == "}" and stop - begin <= LONGEST_RECORD:
+        if text[stop - 1] == "}" and stop - begin <= LONGEST_OBJECT:
             # The objects in this one were found before it.
             while found and found[-1][0] > begin:
                 found.pop()
@@ -49,3 +87,85 @@ def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int
         elif mark in ("}", "]") and opened:
             closed.append((opened.pop(), token.end()))
     return closed, opened
+
+
+def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
+    """Yield each member of the container that begins at `start`, in JSON or a repr; the text may end before it does."""
+    opening = _MARK.search(text, start)
+    begin = len(text)
+    if opening:
+        begin = skip_space(text, opening.end())
+    value = begin
+    depth = index = 0
+
+    def member_up_to(end: int) -> Iterator[Member]:
+        """Yield the member that has begun, unless it is empty."""
+        if member := text[begin:end].rstrip():
+            step = _step(text[begin:value]) if value > begin else f"[{index}]"
+            yield Member(step, begin, value, begin + len(member))
+
+    for match in _MARK.finditer(text, begin, stop):
+        mark = match[0]
+        if depth == 0 and mark in ",)]}":
+            yield from member_up_to(match.start())
+            if mark != ",":
+                return
+            begin = value = skip_space(text, match.end())
+            index += 1
+        elif depth == 0 and mark in ":=" and value == begin:
+            value = skip_space(text, match.end())
+        else:
+            depth += (mark in "([{") - (mark in ")]}")
+    # The text ends before the container does.
+    yield from member_up_to(stop)
+
+
+def _step(key: str) -> str:
+    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
+
+    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
+
+    Args:
+        key: The key as it is written before its value, with its quotes and the sign after it.
+    """
+    key = key.rstrip(" \t\r\n:=")
+    # An escape before a closing quote has become a space (`unescaped_in_place`).
+    name = key.strip("'\" ")
+    has_escapes = "\\" in key
+    if has_escapes and key.startswith('"'):
+        with suppress(ValueError):  # a repr may have other escapes than JSON
+            name = json.loads(key)
+    if name.isascii() and name.isidentifier():
+        return f".{name}"
+    return f"[{json.dumps(name, ensure_ascii=has_escapes)}]"
+
+
+def skip_space(text: str, place: int) -> int:
+    """Return the offset of the first character from *place* that is no space."""
+    return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
+
+
+def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
+    """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
+
+    A member tells them apart if its value is short, and another one in nearly each of the first 20 objects. The last step
+    is to the first such member whose values are in words, as titles are, or else have letters, or else to the first one.
+    The step before it is to the member right before that one if this tells them apart, too, as an id does.
+    """
+    values = defaultdict[str, set[str]](set)
+    count = 0
+    for start, stop in islice(objects, COMPARED):
+        count += 1
+        for member in members_of(text, start, min(stop, start + READ_CHARACTERS)):
+            value = text[member.value : member.stop]
+            held = values[member.step]
+            if _NAME.fullmatch(value):
+                held.add(value)
+    steps = list(values)
+    telling = [step for step in steps if len(values[step]) >= max(2.0, LEAST_NAMED * count)]
+    with_letters = [step for step in telling if all(map(_LETTERS.search, values[step]))]
+    in_words = [step for step in with_letters if not any(map(_DIGITS.search, values[step]))]
+    for name in (*in_words, *with_letters, *telling):
+        place = steps.index(name)
+        return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
+    return []

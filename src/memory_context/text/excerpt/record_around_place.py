@@ -17,6 +17,7 @@ from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
     containers_in,
+    members_of,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
@@ -27,7 +28,6 @@ from memory_context.text.excerpt.records_by_line_forms import (
     opens_block,
     repeated_block,
 )
-from memory_context.text.excerpt.segments import members_of
 from memory_context.text.excerpt.turns_of_conversations import is_conversation, turn_at
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above

@@ -8,19 +8,24 @@ members again.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
-from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
-from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS, LONGEST_RECORD
+from memory_context.text.excerpt.objects_of_json import (
+    BEGINS_WITH_OBJECT,
+    LONGEST_OBJECT,
+    members_of,
+    short_objects,
+    skip_space,
+    steps_to_names,
+)
+from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import (
     begins_value,
@@ -73,11 +78,6 @@ _OF_A_FILE = "diff --git "
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w")
 _OPENS_OBJECT = re.compile(r"^\{", re.MULTILINE)
-# The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
-_MARK = re.compile(
-    r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
-    re.DOTALL,
-)
 # Members that nearly every result of an MCP tool has beside its texts, and which are not shown; the paths of the objects
 # with such members, and of the texts, in which paths begin anew (`json_documents`).
 _FRAME = re.compile(
@@ -86,9 +86,6 @@ _FRAME = re.compile(
 _FRAMED = re.compile(r"[$…](?:(?:\.content)?\[\d+\])?")
 _FRAMED_TEXT = re.compile(r"\$(?:\.content)?\[\d+\]\.text")
 _TEXTS = {".content", ".text"}
-
-# Of a member: its step in a JSONPath, its start, its value's start, and its end.
-_Member: TypeAlias = tuple[str, int, int, int]
 
 
 class Segment(NamedTuple):
@@ -166,11 +163,12 @@ def split(text: str, root: str = "$") -> Segmentation:
         return found
     if below := start_of_value(text):
         _split_text(found, 0, below - 1)
-        _split_container(found, _skip_space(text, below), root)
+        _split_container(found, skip_space(text, below), root)
         return found
     records = _starts_of_objects(text)
+    names = steps_to_names(text, pairwise([*records, len(text)]))
     for index, start in enumerate(records):
-        _split_container(found, start, f"{root}[{index}]")
+        _split_container(found, start, f"{root}[{index}]", names=names)
     if not records:
         _split_text(found, 0, len(text))
     return found
@@ -184,12 +182,14 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     if BEGINS_WITH_OBJECT.match(text):
         # Wider, so that the objects at the ends of each region are whole.
         wider = [
-            (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
+            (max(0, start - LONGEST_OBJECT), min(len(text), end + LONGEST_OBJECT))
             for start, end in regions
         ]
         found = Segmentation(text, joined(wider))
-        for start, end in found.regions:
-            _split_objects(found, start, end)
+        objects = [short_objects(text, start, end) for start, end in found.regions]
+        names = steps_to_names(text, chain.from_iterable(objects))
+        for (start, end), inside in zip(found.regions, objects, strict=True):
+            _split_objects(found, start, end, inside, names)
         return found
     found = Segmentation(text, regions)
     header = 0 if end_of_names(text, *regions[0]) else None
@@ -198,12 +198,14 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
     return found
 
 
-def _split_objects(found: Segmentation, start: int, end: int) -> None:
+def _split_objects(
+    found: Segmentation, start: int, end: int, objects: Iterable[Span], names: Collection[str]
+) -> None:
     """Split a region into its objects, each along its members, and the text between them."""
-    for begin, stop in short_objects(found.text, start, end):
+    for begin, stop in objects:
         if _WORD.search(found.text, start, begin):
             _split_text(found, start, begin)
-        _split_container(found, begin, GAP, stop)
+        _split_container(found, begin, GAP, stop, names=names)
         start = stop
     if _WORD.search(found.text, start, end):
         _split_text(found, start, end)
@@ -222,16 +224,32 @@ def _starts_of_objects(text: str) -> list[int]:
 
 
 def _split_container(
-    found: Segmentation, start: int, path: str, stop: int = sys.maxsize, depth: int = 0
+    found: Segmentation,
+    start: int,
+    path: str,
+    stop: int = sys.maxsize,
+    depth: int = 0,
+    names: Collection[str] = (),
 ) -> None:
-    """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
+    """Split the container that begins at `start`: small members become segments, large ones are split in turn.
+
+    If it is one of several in a list, *names* are the steps to the members that tell it from the others, whose segment
+    is the head of its other segments (`steps_to_names`).
+    """
     text = found.text
+    segments = found.segments
     number = len(found.containers)
     found.containers.append(Container())  # replaced below, when its kind is known
+    first = len(segments)
+    heads: tuple[int, ...] = ()
     is_object = text[start] == "{"
     members = list(members_of(text, start, stop))
     steps = [step for step, *_ in members]
     is_framed = _FRAMED.fullmatch(path) and not _TEXTS.isdisjoint(steps)
+    names_of_items: Collection[str] = ()
+    if not is_object:
+        objects = [(one.value, one.stop) for one in members if text[one.value] not in "[("]
+        names_of_items = steps_to_names(text, objects)
     for index, (step, begin, value, end) in enumerate(members):
         # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
         is_object = is_object or not step.endswith(f"[{index}]")
@@ -246,11 +264,16 @@ def _split_container(
             and depth < DEEPEST
             and begins_value(text[value : value + LONG_VALUE])
         ):
-            _split_container(found, value, path + step, end, depth + 1)
+            _split_container(found, value, path + step, end, depth + 1, names_of_items)
+        elif step in names:
+            heads = _add_name(segments, Segment(begin, end, number), heads)
         elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
-            _add_member(found, begin, end, number)
+            _add_member(found, Segment(begin, end, number, heads))
     kind = "object" if is_object else "array"
     found.containers[number] = Container(kind, path, len(members))
+    for index in range(first, len(segments)):
+        if segments[index].container == number and index not in heads:
+            segments[index] = segments[index]._replace(heads=heads)
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
@@ -272,73 +295,30 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
     found.strings.append((start, inner.unescaped()))
 
 
-def _add_member(found: Segmentation, begin: int, end: int, container: int) -> None:
+def _add_name(segments: list[Segment], member: Segment, heads: tuple[int, ...]) -> tuple[int, ...]:
+    """Add a member that names its object as a segment, or to the last segment if *heads* say that this names it, too.
+
+    Return the index of the segment, as the heads of the object's other segments.
+    """
+    if heads == (len(segments) - 1,):
+        segments[-1] = segments[-1]._replace(end=member.end, members=2)
+        return heads
+    segments.append(member)
+    return (len(segments) - 1,)
+
+
+def _add_member(found: Segmentation, member: Segment) -> None:
     """Add a member as a segment, or to the last segment if that is short and holds the member before this one."""
-    members = 1
     segments = found.segments
     if segments:
         last = segments[-1]
-        is_next = last.container == container and not _WORD.search(found.text, last.end, begin)
-        if is_next and last.end - last.start < SHORT:
-            segments.pop()
-            begin = last.start
-            members += last.members
-    segments.append(Segment(begin, end, container, members=members))
-
-
-def members_of(text: str, start: int, stop: int) -> Iterator[_Member]:
-    """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
-    opening = _MARK.search(text, start)
-    begin = len(text)
-    if opening:
-        begin = _skip_space(text, opening.end())
-    value = begin
-    depth = index = 0
-
-    def member_up_to(end: int) -> Iterator[_Member]:
-        """Yield the member that has begun, unless it is empty."""
-        if member := text[begin:end].rstrip():
-            step = _step(text[begin:value]) if value > begin else f"[{index}]"
-            yield step, begin, value, begin + len(member)
-
-    for match in _MARK.finditer(text, begin, stop):
-        mark = match[0]
-        if depth == 0 and mark in ",)]}":
-            yield from member_up_to(match.start())
-            if mark != ",":
-                return
-            begin = value = _skip_space(text, match.end())
-            index += 1
-        elif depth == 0 and mark in ":=" and value == begin:
-            value = _skip_space(text, match.end())
-        else:
-            depth += (mark in "([{") - (mark in ")]}")
-    # The text ends before the container does.
-    yield from member_up_to(stop)
-
-
-def _step(key: str) -> str:
-    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
-
-    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
-
-    Args:
-        key: The key as it is written before its value, with its quotes and the sign after it.
-    """
-    key = key.rstrip(" \t\r\n:=")
-    # An escape before a closing quote has become a space (`unescaped_in_place`).
-    name = key.strip("'\" ")
-    has_escapes = "\\" in key
-    if has_escapes and key.startswith('"'):
-        with suppress(ValueError):  # a repr may have other escapes than JSON
-            name = json.loads(key)
-    if name.isascii() and name.isidentifier():
-        return f".{name}"
-    return f"[{json.dumps(name, ensure_ascii=has_escapes)}]"
-
-
-def _skip_space(text: str, place: int) -> int:
-    return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
+        # What is before the names of an object is not joined with them, so that the names are as short as they can be.
+        is_alike = last.heads == member.heads or member.heads == (len(segments) - 1,)
+        is_next = is_alike and not _WORD.search(found.text, last.end, member.start)
+        if is_next and last.container == member.container and last.end - last.start < SHORT:
+            segments[-1] = last._replace(end=member.end, members=last.members + 1)
+            return
+    segments.append(member)
 
 
 def _split_text(found: Segmentation, start: int, end: int, header: int | None = None) -> None:
