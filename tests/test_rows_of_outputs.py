@@ -988,7 +988,7 @@ def test_rows(name: str) -> None:
         ("commit messages with colons", "2 records: commit, Author, Date"),
         ("names aligned to the right", "2 records: path, size, mtime"),
         ("dpkg -l", "table 2 rows x 5 columns: Name, Version, Architecture, Description"),
-        ("settings", "YAML, 5 lines: version, server"),
+        ("settings", "YAML, 5 lines: version, server (2)"),
         ("records below facts", "3 records: day, amount"),
         ("records under keys", "JSON: 6 kinds: key, size, price"),
     ],

@@ -16,17 +16,28 @@ _ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)
 
 
 def describe_yaml(sample: Sample) -> Description | None:
-    """Describe nested objects by their top-level keys."""
+    """Describe nested objects: the top-level keys, and how many members or items each of them has."""
     if _ALIGNED.search(sample.head):
         return None
     documents = [one for one in sample.yaml if is_object(one)]
     if not documents or all(map(_are_records, documents)):
         return None
-    facts = "YAML"
+    lines = counted(sample.line_count, "line")
     if len(documents) > 1:
-        facts += f", {counted(len(documents), 'document')}"
-    names = unique_names(chain.from_iterable(documents))
-    return Description(Kind.YAML, f"{facts}, {counted(sample.line_count, 'line')}", names)
+        count = counted(len(documents), "document")
+        names = unique_names(chain.from_iterable(documents))
+        return Description(Kind.YAML, f"YAML, {count}, {lines}", names)
+    [document] = documents
+    names = unique_names(_with_size(key, value) for key, value in document.items())
+    return Description(Kind.YAML, f"YAML, {lines}", names)
+
+
+def _with_size(key: str, value: Any) -> str:  # noqa: ANN401 - whatever YAML holds
+    """Return a key, with the number of members or items below it if there are several."""
+    has_parts = is_list(value) or is_object(value)
+    if has_parts and len(value) > 1:
+        return f"{key} ({len(value):,})"
+    return key
 
 
 def _are_records(document: JsonObject) -> bool:
