@@ -168,6 +168,17 @@ class TestFolding:
         assert "lighthouse keeper" in preview
         assert "painted yellow" not in preview
 
+    async def test_preview_is_not_for_what_each_call_names(self, context: MemoryContext) -> None:
+        """The name of a tool, and that of its only argument, are in each call: a preview does not look for them."""
+        words = ["rain", "sun", "fog", "boat", "gull", "tide", "rope", "sail", "wind", "calm"]
+        lines = [" ".join(words[int(digit)] for digit in f"{n * 7919:09}") for n in range(400)]
+        lines[150] = "rain sun command boat gull tide rope sail calm"
+        asked = call("read", arguments='{"command": "cat diary.txt"}')
+        messages = await fill(
+            context, user("Who repaired the crane?"), asked, results("\n".join(lines), name="read")
+        )
+        assert "command" not in shown(messages[-1])
+
     async def test_names_ids_and_flags_survive(self, context: MemoryContext) -> None:
         """A folded result keeps its name, call and error flag; a small one beside it keeps its text."""
         messages = await fill(context, call("run", "run"), results(LOG, "small", is_error=True))

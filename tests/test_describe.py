@@ -101,7 +101,7 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         (TRACEBACK, "traceback: KeyError 'user_id' in app/auth.py:88"),
         (HTML, 'HTML page "Orders & carts", 14 links'),
         (f"Contents of https://x.org/a:\n{HTML}", 'HTML page "Orders & carts", 14 links'),
-        (YAML, "YAML, 8 lines: version, services (2)"),
+        (YAML, "YAML, 8 lines: version, services"),
         ("", "empty text"),
         (" \n\t\n", "blank text"),
         ("done", "text, 1 line: done"),
@@ -567,6 +567,38 @@ def test_code_below_comments(code: str, line: str) -> None:
 def test_languages_that_look_alike(code: str, line: str) -> None:
     """C++, C#, Java, Perl and PHP share many beginnings of lines; each is known by what only it has."""
     assert line == describe(code)
+
+
+@for_each(
+    "code, line",
+    [
+        (
+            "/* Adds. */\nstatic int add (int a, int b)\n{\n  return a + b;  /* no overflow */\n}\n"
+            * 9,
+            "C source, 45 lines: add",
+        ),
+        (
+            "use std::fmt;\n\n/// How many there are.\npub fn count(all: &[u8]) -> usize {\n    all.len()\n}\n"
+            * 9,
+            "Rust source, 54 lines: count",
+        ),
+        (
+            "title: shop\nservices:\n  web:\n    image: a\n  db:\n    image: b\n",
+            "YAML, 6 lines: title, services",
+        ),
+    ],
+)
+def test_numbered_lines(code: str, line: str) -> None:
+    """What `cat -n` prints is described as the file is."""
+    assert line == describe(
+        "".join(f"{n:6}\t{one}\n" for n, one in enumerate(code.splitlines(), 1))
+    )
+
+
+def test_other_numbers_before_lines() -> None:
+    """Numbers that do not follow each other are no numbers of lines, as in what `git shortlog` counts."""
+    shown = "".join(f"{n * n:6}\tAnn {n}\n" for n in range(30, 9, -1))
+    assert describe(shown).startswith("TSV 21 rows x 2 columns")
 
 
 @for_each(

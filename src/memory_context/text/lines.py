@@ -15,6 +15,11 @@ BLANK_LINE = "\n\n"
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
+# What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
+_LINE_NUMBER = re.compile(r"^(?= +\d|\d+→) *+(\d{1,7})[\t→]", re.MULTILINE)
+# Numbers count as those of lines if so many characters at the beginning hold enough of them, without a gap.
+NUMBERED = 4_000
+LEAST_NUMBERED = 5
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
@@ -31,6 +36,14 @@ def blanked_colours(text: str) -> str:
     if "\x1b" not in text:
         return text
     return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
+
+
+def without_line_numbers(text: str) -> str:
+    """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
+    numbers = list(map(int, _LINE_NUMBER.findall(text, 0, NUMBERED)))
+    if len(numbers) < LEAST_NUMBERED or numbers[-1] - numbers[0] != len(numbers) - 1:
+        return text
+    return _LINE_NUMBER.sub("", text)
 
 
 def as_on_terminal(text: str) -> str:

@@ -5,6 +5,7 @@ To *fold* a text is to store it and to put a placeholder, which is a reference w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -56,6 +57,8 @@ from memory_context.text.words_and_names import terms
 ASKED_CHARACTERS = 4000
 # A message with fewer different words, not counting stop words, asks for nothing by itself.
 LEAST_ASKED = 3
+# The name of the only argument in the JSON of a call.
+_ONLY_KEY = re.compile(r'\A\s*\{\s*"[^"\\]*"\s*:(?!.*"\s*:)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ class MessageFolder:
             if message.is_result and message.source:
                 earlier = earlier_outputs(message.source, before, self.manager)
         focus = PreviewFocus(
-            _question(message, _arguments_of(message, before), before),
+            _question(_arguments_of(message, before), before),
             known,
             by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
@@ -456,9 +459,10 @@ def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
     return None
 
 
-def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
+def _question(arguments: str | None, before: Sequence[Message]) -> str:
     """Return what a text is read for: the call that it answers, the model's last words before it, and what was asked.
 
+    Of the call, the words that each call of the tool has are left out: the tool's name, and that of its only argument.
     What was asked is the newest message of a person with at least three words besides stop words: after "Yes, go on.",
     the question before it is still the task. If there is no such message, it is the first question of the conversation.
     """
@@ -466,7 +470,8 @@ def _question(message: Message, arguments: str | None, before: Sequence[Message]
     task = next((one.text for one in before if one.is_question), "")
     typed = (one.text[:ASKED_CHARACTERS] for one in reversed(before) if one.is_typed)
     asked = next((text for text in typed if len(terms(text)) >= LEAST_ASKED), task)
-    return "\n".join((message.source, arguments or "", words, asked[:ASKED_CHARACTERS]))
+    called_with = _ONLY_KEY.sub("", arguments or "")
+    return "\n".join((called_with, words, asked[:ASKED_CHARACTERS]))
 
 
 def _record_facts(message: Message, arguments: str | None) -> JsonObject:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from memory_context.text.lines import without_colours
+from memory_context.text.lines import without_colours, without_line_numbers
 from memory_context.text.python_literals import start_of_value
 from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
@@ -29,7 +29,7 @@ class Sample:
     """A text, and the parts of it that describers look at closely.
 
     Attributes:
-        text: The whole text, without terminal escape sequences and carriage returns.
+        text: The whole text, without terminal escape sequences, carriage returns and numbers before its lines.
         head: Its first 64 K characters.
         tail: Its last 16 K characters.
         lines: Those of its first 300 lines that are not blank, each cut to 1,000 characters.
@@ -73,7 +73,7 @@ def sample_of(text: str, path: str) -> Sample:
     """Return the sample of `text`, which was read from `path`."""
     if not text[:HEAD].strip():
         text = text.lstrip()
-    text = without_colours(text).replace("\r\n", "\n")
+    text = without_line_numbers(without_colours(text).replace("\r\n", "\n"))
     head = text[:HEAD]
     tail = text[-TAIL:]
     lines = list[str]()

@@ -68,7 +68,7 @@ _SIGNS = {
     "C": (
         r"(?:typedef )?struct (\w+)[^=\n]*\{"
         r"|(?:static |const |inline |unsigned )*(?:int|void|char|double|float|bool|long|\w+_t|\w+ ?\*)[ *]*\b"
-        r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
+        r"(\w+) ?\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|#(?:pragma|if|else)\b|.*std::|using namespace"
         r"|template ?<|namespace [\w:]+ ?\{|(?:public|private|protected):|class (\w+)(?:[^;]*\{|$)"
         r"|(?:virtual|explicit|friend|inline|extern(?! crate)) .*|.*\) const\b"
         r"|.*= (?:default|delete);|[\w:<>&*]+ [*&]?\w+::~?\w+\([^;\n]*$"
@@ -83,8 +83,9 @@ _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 # Parts of Python that do not show the language: strings in triple quotes, and comments.
 _TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
 _COMMENT = re.compile(rf"^{_BEFORE_CODE}#.*", re.MULTILINE)
-_C_COMMENT = re.compile(rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*", re.MULTILINE)
-_STATEMENTS = ("def ", "class ", "import ", "from ", "async def ")
+_C_COMMENT = re.compile(
+    rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*|(?<=\S)[ \t]{{1,80}}/\*.*\*/$", re.MULTILINE
+)
 _FENCE = "```"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
 
@@ -135,8 +136,7 @@ def _language_in(sample: Sample) -> str:
         # A Python module may begin with more documentation than statements.
         undocumented = _TEXT.sub('""""""', sample.head)
         code = _lines_of_code(_COMMENT.sub("", undocumented))
-        if any(line.lstrip().startswith(_STATEMENTS) for line in code):
-            language = _language_of(code, ["Python"])
+        language = _language_of(code, ["Python"])
     if not language and _C_COMMENT.search(sample.head):
         # Most of a file may be a licence, or the documentation of its members.
         code = _lines_of_code(_C_COMMENT.sub("", sample.head))
