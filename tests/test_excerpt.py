@@ -21,12 +21,17 @@ from hypothesis import strategies as st
 import messages
 from examples import examples
 from for_each import for_each
+from memory_context.model.json_object import JsonObject
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, ENDS, PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
-from memory_context.text.excerpt.objects_of_json import STRING_OR_BRACKET
+from memory_context.text.excerpt.objects_of_json import (
+    STRING_OR_BRACKET,
+    members_of,
+    steps_to_names,
+)
 from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
@@ -770,6 +775,92 @@ def test_an_object_is_named_by_its_id_if_nothing_in_words_tells_it_apart() -> No
             ["4713"],
         ]
     assert not any(one.heads for one in split(json.dumps(jobs[:1])).segments)
+
+
+def test_members_left_out_are_counted_where_one_is_between_id_and_title() -> None:
+    """A member that only one of the objects has, or a key that comes twice, is shown as one of its members."""
+    rows = [
+        {"id": 40 + n, "title": f"Report {name}", "body": "w " * 99}
+        for n, name in enumerate("abcdef")
+    ]
+    rows[4] = {"id": 44, "pinned": True, "title": "Report e", "body": "w " * 99}
+    shown = excerpt(json.dumps(rows), "", 200, default_counter().count, ranking=PREVIEW).text
+    assert '$[4] {"id": 44, "pinned": true, "title": "Report e", "…": 1}' in shown
+    twice = ", ".join(
+        f'{{"id": {n}, "id": {n + 50}, "name": "n{n}", "body": "{"w " * 99}"}}' for n in range(3)
+    )
+    shown = excerpt(f"[{twice}]", "", 100, default_counter().count, ranking=PREVIEW).text
+    assert '$[0] {"id": 0, "id": 50, "name": "n0", "…": 1}' in shown
+
+
+@for_each(
+    "objects, names",
+    [
+        # A title may have a year in it, and an id by chance no three digits in a row.
+        (
+            [
+                {"node": f"I_kwDO9i5kkGt{c}No1k", "title": f"Of {c * 3}{' 2049' * (c == 'a')}"}
+                for c in "abcdefgh"
+            ],
+            [".node", ".title"],
+        ),
+        (
+            [{"sha": f"9f{c}e8b7ad1{c}", "n": 1, "title": f"The {c * 3}"} for c in "abcdef"],
+            [".title"],
+        ),
+        # One of a few may have no name, or that of another.
+        (
+            [
+                {"id": n, "by": "x", "name": name}
+                for n, name in enumerate(["Ada", "Ben", None, "Cleo"])
+            ],
+            [".name"],
+        ),
+        (
+            [{"id": n, "by": "x", "name": name} for n, name in enumerate(["Ada", "Ben", "Ada"])],
+            [".name"],
+        ),
+        ([{"id": 1, "name": "Ada"}], []),
+        ([{"by": "x", "name": "Ada"}] * 4, []),
+    ],
+)
+def test_what_names_the_objects_of_a_list(objects: list[JsonObject], names: list[str]) -> None:
+    """The first member in words that tells nearly all of them apart, and the id right before it."""
+    text = json.dumps(objects)
+    spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
+    assert steps_to_names(text, spans) == names
+
+
+def test_names_have_short_members_with_them_only() -> None:
+    """What comes with each member of an object does not hold a description of a hundred characters."""
+    goods = [
+        {"id": n, "title": f"Lamp {n}x", "html": "<p>" + "so " * 40, "body": "w " * 99}
+        for n in range(4)
+    ]
+    found = split(json.dumps(goods))
+    heads = {found.shown(head) for one in found.segments for head in one.heads}
+    assert heads == {f'"id": {n}, "title": "Lamp {n}x"' for n in range(4)}
+
+
+def test_objects_of_each_kind_in_large_json_have_names_of_their_own() -> None:
+    """The members of results are not named by what names the filters above them."""
+    facets = [{"value": f"kind {n}", "count": n} for n in range(24)]
+    results = [
+        {"unit": n % 3, "text": "so on " * 30, "sku": f"sku-{n}x", "title": f"Lamp of plant_{n}"}
+        for n in range(600)
+    ]
+    text = json.dumps({"facets": facets, "results": results})
+    assert len(text) > LARGE
+    shown = excerpt(text, "", 260, default_counter().count, ranking=PREVIEW).text
+    assert shown.count("Lamp of") >= 5
+
+
+@for_each(
+    "text", ['{"' * 1000, '{"{"' * 400, "{'{'" * 400, json.dumps([{"id": 1, "t": '{"' * 600}] * 3)]
+)
+def test_brackets_in_strings_of_any_depth_are_split(text: str) -> None:
+    """A text with thousands of opened strings is split without a limit of Python's being met."""
+    assert split(text).text == text
 
 
 def test_large_json_is_shown_by_its_objects_also_if_they_are_long() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -16,8 +16,10 @@ LONGEST_OBJECT = 6000
 # So many objects of a list are compared, and so many characters of each, to find the member that names them.
 COMPARED = 20
 READ_CHARACTERS = 1200
-# The share of these objects that a name must tell from the others.
-LEAST_NAMED = 0.9
+# One in so many of these objects need not have a name of its own; in a shorter list, a single one.
+EXCEPTION = 10
+# The share of names that are in words. A title may have a year in it, and a word may be short.
+LEAST_IN_WORDS = 0.7
 # Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
 STRING_OR_BRACKET = re.compile(
     r"""
@@ -38,9 +40,11 @@ _MARK = re.compile(
 _SPACE = re.compile(r"[ \t\n\r]*")
 # A value that may name an object: a number, or a short text that is no link.
 _NAME = re.compile(r"""(?s)["'](?:(?!://).){1,80}["']|-?\d[\d.]*""")
-# What a name in words has, and what ids and times have.
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-_DIGITS = re.compile(r"\d{3}")
+# What ids, hashes and times have, and words have not: three digits, digits among capitals and small letters, eight
+# hexadecimal digits, or twenty letters.
+_NO_WORDS = re.compile(r"\d{3}|(?=\S*\d)(?=\S*[A-Z])(?=\S*[a-z])\S{8}|[0-9a-f]{8}|[A-Za-z]{20}")
+_FIRST_KEY = re.compile(r"[^:=]{,100}")
 
 
 class Member(NamedTuple):
@@ -149,8 +153,8 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
 
     A member tells them apart if its value is short, and another one in nearly each of the first 20 objects. The last step
-    is to the first such member whose values are in words, as titles are, or else have letters, or else to the first one.
-    The step before it is to the member right before that one if this tells them apart, too, as an id does.
+    is to the first such member whose values are mostly in words, as titles are, or else have letters, or else to the
+    first one. The step before it is to the member right before that one if this tells them apart, too, as an id does.
     """
     values = defaultdict[str, set[str]](set)
     count = 0
@@ -162,10 +166,24 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
             if _NAME.fullmatch(value):
                 held.add(value)
     steps = list(values)
-    telling = [step for step in steps if len(values[step]) >= max(2.0, LEAST_NAMED * count)]
-    with_letters = [step for step in telling if all(map(_LETTERS.search, values[step]))]
-    in_words = [step for step in with_letters if not any(map(_DIGITS.search, values[step]))]
-    for name in (*in_words, *with_letters, *telling):
-        place = steps.index(name)
-        return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
-    return []
+    least = max(2, count - max(1, count // EXCEPTION))
+    telling = [step for step in steps if len(values[step]) >= least]
+    with_letters = [step for step in telling if _share(_LETTERS, values[step]) >= LEAST_IN_WORDS]
+    in_words = [
+        step for step in with_letters if _share(_NO_WORDS, values[step]) <= 1 - LEAST_IN_WORDS
+    ]
+    best = [*in_words, *with_letters, *telling]
+    if not best:
+        return []
+    place = steps.index(best[0])
+    return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
+
+
+def _share(pattern: re.Pattern[str], values: Collection[str]) -> float:
+    """Return the share of *values* in which a pattern is found."""
+    return sum(pattern.search(value) is not None for value in values) / len(values)
+
+
+def first_key(text: str, start: int) -> str:
+    """Return how the object that begins at *start* begins, up to its first value."""
+    return _FIRST_KEY.match(text, start)[0]  # type: ignore[index] # it matches nothing, too

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from memory_context.text.excerpt.escapes_in_place import start_of_escape, unesca
 from memory_context.text.excerpt.objects_of_json import (
     BEGINS_WITH_OBJECT,
     LONGEST_OBJECT,
+    first_key,
     members_of,
     short_objects,
     skip_space,
@@ -42,6 +44,8 @@ LONGEST = 160
 SHORT = 50
 LONG_STRING = 160
 LONG_VALUE = 120
+# The names of an object and the short members behind them are no longer, because each other member comes with them.
+LONGEST_WITH_NAME = 90
 # Members that are nested deeper are not split: a path of a dozen steps costs more tokens than it is worth.
 DEEPEST = 12
 # Bounded, because a long run of spaces is split into many segments, and each of them is measured from its beginning.
@@ -95,8 +99,8 @@ class Segment(NamedTuple):
         start: The offset at which it begins, in characters.
         end: The offset at which it ends.
         container: The index of the container that it is a part of; 0 for the text itself.
-        heads: The indexes of the earlier segments that say what this one belongs to: a table's header, the beginning
-            of a row, or the first line of a block.
+        heads: The indexes of the segments that say what this one belongs to: a table's header, the beginning of a row,
+            the first line of a block, or the names of an object.
         members: How many members of its container it holds.
     """
 
@@ -151,24 +155,28 @@ class Segmentation:
         return "".join([*parts, self.text[end:]])
 
 
-def split(text: str, root: str = "$") -> Segmentation:
+def split(text: str, root: str = "$", depth: int = 0) -> Segmentation:
     """Split `text`, in time linear in its length; JSON and a Python repr are split along their members.
 
     Their paths begin with *root*, or with ``…`` if the text is only a part of the value: such a path cannot be followed.
+    A text that is a string in JSON is split as text if it is too deep (*depth*).
     """
     found = Segmentation(text, [(0, len(text))])
+    if depth >= DEEPEST:
+        _split_text(found, 0, len(text))
+        return found
     if value := find_value(text):
         start, is_complete = value
-        _split_container(found, start, root if is_complete else GAP)
+        _split_container(found, start, root if is_complete else GAP, depth=depth)
         return found
     if below := start_of_value(text):
         _split_text(found, 0, below - 1)
-        _split_container(found, skip_space(text, below), root)
+        _split_container(found, skip_space(text, below), root, depth=depth)
         return found
     records = _starts_of_objects(text)
     names = steps_to_names(text, pairwise([*records, len(text)]))
     for index, start in enumerate(records):
-        _split_container(found, start, f"{root}[{index}]", names=names)
+        _split_container(found, start, f"{root}[{index}]", depth=depth, names=names)
     if not records:
         _split_text(found, 0, len(text))
     return found
@@ -187,7 +195,7 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
         ]
         found = Segmentation(text, joined(wider))
         objects = [short_objects(text, start, end) for start, end in found.regions]
-        names = steps_to_names(text, chain.from_iterable(objects))
+        names = _names_of_kinds(text, chain.from_iterable(objects))
         for (start, end), inside in zip(found.regions, objects, strict=True):
             _split_objects(found, start, end, inside, names)
         return found
@@ -199,16 +207,29 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
 
 def _split_objects(
-    found: Segmentation, start: int, end: int, objects: Iterable[Span], names: Collection[str]
+    found: Segmentation,
+    start: int,
+    end: int,
+    objects: Iterable[Span],
+    names: Mapping[str, Collection[str]],
 ) -> None:
     """Split a region into its objects, each along its members, and the text between them."""
     for begin, stop in objects:
         if _WORD.search(found.text, start, begin):
             _split_text(found, start, begin)
-        _split_container(found, begin, GAP, stop, names=names)
+        names_of_kind = names[first_key(found.text, begin)]
+        _split_container(found, begin, GAP, stop, names=names_of_kind)
         start = stop
     if _WORD.search(found.text, start, end):
         _split_text(found, start, end)
+
+
+def _names_of_kinds(text: str, objects: Iterable[Span]) -> dict[str, list[str]]:
+    """Return the steps to the names of *objects*, by the first key: objects of one kind begin with the same one."""
+    kinds = defaultdict[str, list[Span]](list)
+    for start, stop in objects:
+        kinds[first_key(text, start)].append((start, stop))
+    return {key: steps_to_names(text, alike) for key, alike in kinds.items()}
 
 
 def _starts_of_objects(text: str) -> list[int]:
@@ -258,17 +279,15 @@ def _split_container(
         # A text that is cut off after a key has no value there.
         if length > LONG_STRING and text[value] in "\"'":
             is_closed = text[end - 1] == text[value]
-            _split_string(found, value + 1, end - is_closed, path + step)
+            _split_string(found, value + 1, end - is_closed, path + step, depth + 1)
         elif (
             length > LONG_VALUE
             and depth < DEEPEST
             and begins_value(text[value : value + LONG_VALUE])
         ):
             _split_container(found, value, path + step, end, depth + 1, names_of_items)
-        elif step in names:
-            heads = _add_name(segments, Segment(begin, end, number), heads)
         elif not (is_framed and _FRAME.fullmatch(text, begin, end)):
-            _add_member(found, Segment(begin, end, number, heads))
+            heads = _add_member(found, Segment(begin, end, number, heads), is_name=step in names)
     kind = "object" if is_object else "array"
     found.containers[number] = Container(kind, path, len(members))
     for index in range(first, len(segments)):
@@ -276,11 +295,11 @@ def _split_container(
             segments[index] = segments[index]._replace(heads=heads)
 
 
-def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
+def _split_string(found: Segmentation, start: int, end: int, path: str, depth: int) -> None:
     """Split the text of a long string by itself, without its escapes; the segments include the escapes."""
     raw = found.text[start:end]
     plain = unescaped_in_place(raw)
-    inner = split(plain, "$" if _FRAMED_TEXT.fullmatch(path) else GAP)
+    inner = split(plain, "$" if _FRAMED_TEXT.fullmatch(path) else GAP, depth)
     first_container = len(found.containers)
     first_segment = len(found.segments)
     for one in inner.segments:
@@ -295,30 +314,32 @@ def _split_string(found: Segmentation, start: int, end: int, path: str) -> None:
     found.strings.append((start, inner.unescaped()))
 
 
-def _add_name(segments: list[Segment], member: Segment, heads: tuple[int, ...]) -> tuple[int, ...]:
-    """Add a member that names its object as a segment, or to the last segment if *heads* say that this names it, too.
+def _add_member(found: Segmentation, member: Segment, *, is_name: bool) -> tuple[int, ...]:
+    """Add a member as a segment, or to the last segment if that holds the member before this one and is short.
 
-    Return the index of the segment, as the heads of the object's other segments.
+    Return the heads of the object's next members: the segment with its names, which are joined however long they are.
     """
-    if heads == (len(segments) - 1,):
-        segments[-1] = segments[-1]._replace(end=member.end, members=2)
-        return heads
-    segments.append(member)
-    return (len(segments) - 1,)
-
-
-def _add_member(found: Segmentation, member: Segment) -> None:
-    """Add a member as a segment, or to the last segment if that is short and holds the member before this one."""
     segments = found.segments
-    if segments:
+    if segments and _joins(found, segments[-1], member, is_name=is_name):
         last = segments[-1]
-        # What is before the names of an object is not joined with them, so that the names are as short as they can be.
-        is_alike = last.heads == member.heads or member.heads == (len(segments) - 1,)
-        is_next = is_alike and not _WORD.search(found.text, last.end, member.start)
-        if is_next and last.container == member.container and last.end - last.start < SHORT:
-            segments[-1] = last._replace(end=member.end, members=last.members + 1)
-            return
+        segments[-1] = last._replace(end=member.end, members=last.members + 1)
+        return member.heads
+    if is_name:
+        segments.append(member._replace(heads=()))
+        return (len(segments) - 1,)
     segments.append(member)
+    return member.heads
+
+
+def _joins(found: Segmentation, last: Segment, member: Segment, *, is_name: bool) -> bool:
+    """Return whether a member is joined with the last segment."""
+    if last.container != member.container or _WORD.search(found.text, last.end, member.start):
+        return False
+    is_short = last.end - last.start < SHORT
+    if member.heads == (len(found.segments) - 1,):
+        return is_name or (is_short and member.end - last.start <= LONGEST_WITH_NAME)
+    # What is before the names is not joined with them: they come with each member of the object.
+    return is_short and not is_name and last.heads == member.heads
 
 
 def _split_text(found: Segmentation, start: int, end: int, header: int | None = None) -> None:

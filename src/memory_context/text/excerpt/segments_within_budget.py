@@ -85,6 +85,11 @@ class SegmentPacker:
         self._costs = [max(1.0, unit * (one.end - one.start)) for one in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._heads = [one.heads for one in found.segments]
+        if ranking.finds_records:
+            # In an answer, what is beside a match in an object of JSON need not bring the object's name.
+            for index, one in enumerate(found.segments):
+                if one.container and not self._relevance[index]:
+                    self._heads[index] = ()
         self._taken = dict[int, None]()
         self._opened = {0}
         # The members of an object need not be adjacent: between them are those of the objects and lists in it.
