@@ -466,12 +466,13 @@ class TestSQLAuditTrail:
             assert 2 == memory.audit_failures
 
     def test_which_database(self, sqlite_url: str, tmp_path: Path) -> None:
-        """True is that of the store, whatever its codec; a URL is another; a store of files has none."""
+        """True is that of the store, whatever its codec; a URL is another."""
         other = f"sqlite:///{tmp_path / 'audit.db'}"
         for store, audit, where in (
             (sqlite_url, True, sqlite_url),
             (SQLAlchemyStore(sqlite_url, codec=Compressed()), True, sqlite_url),
             (FileStore(tmp_path / "notes"), other, other),
+            (FileStore(tmp_path / "more"), True, f"file:{tmp_path / 'more'}"),
         ):
             with MemoryManager(store, user_id="ann", audit=audit) as memory:
                 key = memory.store("a text")
@@ -479,8 +480,6 @@ class TestSQLAuditTrail:
                     (one.action, one.memory_key) for one in SQLAuditTrail(where).entries("ann")
                 )
                 memory.memory_store.close()
-        with pytest.raises(InvalidArgumentError, match="give its URL"):
-            MemoryManager(FileStore(tmp_path / "notes"), user_id="ann", audit=True)
         with pytest.raises(InvalidArgumentError, match="record"):
             MemoryManager(sqlite_url, user_id="ann", audit=3)  # type: ignore[arg-type] # that is the mistake
         assert isinstance(Kept(), AuditTrail)

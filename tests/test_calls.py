@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,7 +35,7 @@ from memory_context import (
     SQLAlchemyStore,
 )
 from memory_context.conversation.message import from_lines
-from memory_context.exceptions import InvalidArgumentError, SealError, StoreError
+from memory_context.exceptions import InvalidArgumentError, SealError
 from memory_context.model.call_log_records import CallFilter
 from memory_context.model.displayed import Displayed
 from memory_context.stores import Encrypted
@@ -65,7 +63,7 @@ def opened(url: str, **options: Any) -> SQLAlchemyStore | FileStore:
 def calls_file(url: str) -> Path:
     """The SQLite file with the calls of a store on disk."""
     path = Path(url.removeprefix("file:").removeprefix("sqlite:///"))
-    return path / ".memory-context/calls.db" if url.startswith("file:") else path
+    return path / ".memory-context/index.db" if url.startswith("file:") else path
 
 
 def model_call(at: datetime = NOW, **facts: Any) -> ModelCall:
@@ -454,34 +452,27 @@ class TestHowItIsKept:
             assert ["bob"] == store.users()
         assert b"ann-1234" not in calls_file(f"file:{tmp_path}").read_bytes()
 
-    def test_who_only_reads_a_folder(self, tmp_path: Path) -> None:
-        """Who may not write memories, because another does, keeps calls beside that one; asking makes no file."""
-        with FileStore(tmp_path / "new") as writer, FileStore(tmp_path / "new") as reader:
-            assert ([], [], []) == (
-                reader.calls(ANYTHING),
-                reader.call_totals("ann"),
-                reader.users(),
-            )
-            assert not writer.directory.exists()
-            MemoryManager(writer, user_id="ann").store("a note")
-            for store in (writer, reader):
+    def test_two_stores_on_a_folder(self, tmp_path: Path) -> None:
+        """Two stores on a folder keep their calls beside each other."""
+        with FileStore(tmp_path / "new") as one, FileStore(tmp_path / "new") as two:
+            assert ([], [], []) == (two.calls(ANYTHING), two.call_totals("ann"), two.users())
+            for store in (one, two):
                 store.note_call(CallRecord("ann", None, "t1", model_call()))
                 store.close()
-            assert 2 == len(reader.calls(ANYTHING))
+            assert 2 == len(two.calls(ANYTHING))
 
     def test_in_a_folder_of_ones_own(self, tmp_path: Path) -> None:
-        """The file is as strict as the folder's others; where nothing is to be kept, or can be, none is made."""
+        """The file is as strict as the folder's others; where it cannot be made, nothing is kept on the disk."""
         modes: Any = {"file_mode": 0o600, "directory_mode": 0o700}
         with FileStore(tmp_path / "strict", **modes) as store:
             store.note_call(CallRecord("ann", None, None, model_call()))
         assert 0o600 == calls_file(f"file:{tmp_path / 'strict'}").stat().st_mode & 0o777
         (tmp_path / "file").touch()
-        for folder, kept in (("none", None), ("file", timedelta(days=1))):
-            with FileStore(tmp_path / folder, calls_kept=kept) as store:
-                store.note_call(CallRecord("ann", None, None, model_call()))
+        with FileStore(tmp_path / "file") as store:
+            store.note_call(CallRecord("ann", None, None, model_call()))
         assert {"strict", "file"} == {path.name for path in tmp_path.iterdir()}
 
-    @for_each("name", [".memory-context/calls.db", ".memory-context"])
+    @for_each("name", [".memory-context/index.db", ".memory-context"])
     def test_links_out_of_a_folder(self, name: str, tmp_path: Path) -> None:
         """Calls are neither written nor read where a link leads out of the folder."""
         outside = FileStore(tmp_path / "outside")
@@ -493,46 +484,9 @@ class TestHowItIsKept:
         link.parent.mkdir(parents=True)
         link.symlink_to(outside.directory / name)
         with FileStore(memories) as store:
-            store.note_call(CallRecord("ann", None, None, model_call()))
             assert [] == store.calls(ANYTHING)
+            store.note_call(CallRecord("ann", None, None, model_call()))
         assert before == calls_file(f"file:{outside.directory}").read_bytes()
-
-    def test_before_the_first_row(self, tmp_path: Path) -> None:
-        """Who asks makes no tables, which could not be written where the disk is full or the folder is read-only."""
-        file = calls_file(f"file:{tmp_path}")
-        file.parent.mkdir()
-        file.touch()
-        with FileStore(tmp_path) as store:
-            assert ([], ()) == (store.users(), store.damaged())
-        with closing(sqlite3.connect(file)) as database:
-            assert [] == database.execute("SELECT name FROM sqlite_master").fetchall()
-
-    async def test_damaged_in_a_folder(
-        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """A damaged file of calls is logged once, listed, skipped, and left as it is; memories and runs go on."""
-        file = calls_file(f"file:{tmp_path}")
-        file.parent.mkdir()
-        file.write_bytes(b"no database" * 1000)
-        context = MemoryContext("ann", store=FileStore(tmp_path), thread_id="t1")
-        await ask(context)
-        store = context.manager.memory_store
-        assert isinstance(store, FileStore)
-        assert 1 == len(context.decisions())
-        assert ([], []) == (context.manager.calls(), context.manager.call_totals())
-        [damaged] = store.damaged()
-        assert ".memory-context/calls.db" == damaged.path
-        assert "not a database" in damaged.reason
-        assert ["ann"] == store.users()
-        with pytest.raises(StoreError, match=r"calls\.db is damaged, and may hold"):
-            store.forget_user("ann")
-        assert 0 == store.count(Scope("ann"))
-        await context.aclose()
-        assert b"no database" * 1000 == file.read_bytes()
-        file.unlink()
-        assert 0 == store.forget_user("ann").calls
-        said = [getattr(one, "event", "") for one in caplog.records]
-        assert 1 == said.count("memory_context.file_skipped")
 
 
 @on_disk

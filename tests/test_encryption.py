@@ -123,7 +123,7 @@ def test_files_too(tmp_path: Path) -> None:
             assert [f"{MARKER} text"] == [item.content for item in store.list_all(ANN)]
             assert [MARKER] == [item.summary for item in manager.search(MARKER)]
     for path in tmp_path.rglob("*.*"):
-        assert not path.is_file() or MARKER not in path.read_text("utf-8")
+        assert not path.is_file() or MARKER.encode() not in path.read_bytes()
 
 
 def test_files_that_were_changed(tmp_path: Path) -> None:

@@ -456,13 +456,22 @@ class TestBackup:
         )
         assert (backups[1].path,) == backups[3].removed
 
+    def test_of_a_folder(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
+        """A backup of a folder is a database with its memories."""
+        source = make("files")
+        item = source.put(ANN, memory())
+
+        backup = backup_database(source, tmp_path / "backups")
+
+        with SQLAlchemyStore(f"sqlite:///{backup.path}") as copy:
+            assert [item] == list(copy.list_all(ANN))
+
     def test_what_is_refused(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """Only SQLite is backed up this way, and at least one copy stays."""
         with pytest.raises(InvalidArgumentError, match="keep"):
             backup_database(make("memory"), tmp_path, keep=0)
-        for kind in ("files", "postgresql"):
-            with pytest.raises(InvalidArgumentError, match="export"):
-                backup_database(make(kind), tmp_path / "backups")
+        with pytest.raises(InvalidArgumentError, match="export"):
+            backup_database(make("postgresql"), tmp_path / "backups")
         (tmp_path / "file").write_text("", "utf-8")
         with pytest.raises(InvalidArgumentError, match="is a file"):
             backup_database(make("memory"), tmp_path / "file")

@@ -29,7 +29,6 @@
     ├── DeclinedError
     ├── StoreError
     │   ├── StoreUnavailableError
-    │   │   └── StoreLockedError
     │   ├── QuotaExceededError
     │   ├── EmbedderError
     │   ├── EncryptionError
@@ -188,10 +187,6 @@ class StoreError(MemoryContextError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be reached or opened."""
-
-
-class StoreLockedError(StoreUnavailableError):
-    """Another store, in this process or another, writes into this folder; only one may at a time."""
 
 
 class EmbedderError(StoreError):

@@ -134,6 +134,11 @@ FILE_SKIPPED = _event(
     "file_skipped",
     "%(file)s does not hold a memory and is skipped; `damaged` says why",
 )
+INDEX_SET_ASIDE = _event(
+    "index_set_aside",
+    "%(file)s is damaged; it is kept as %(file)s.damaged, and made again from the files of the folder, without reads, "
+    "deletions and model calls",
+)
 RECORD_UNREADABLE = _event(
     "record_unreadable",
     "a part of the memory %(memory_key)s is not what was stored there and is left out: %(error)s",

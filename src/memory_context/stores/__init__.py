@@ -21,8 +21,8 @@ from memory_context.stores.store_of_a_url import AnyStore, as_store
 
 if TYPE_CHECKING:
     from memory_context.stores.encryption import Encrypted
+    from memory_context.stores.files.database_beside_files import DamagedFile
     from memory_context.stores.files.file_store import FileStore
-    from memory_context.stores.files.folder_read_into_index import DamagedFile
 
 __all__ = [
     "Administration",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DamagedFile": "files.folder_read_into_index",
+    "DamagedFile": "files.database_beside_files",
     "Encrypted": "encryption",
     "FileStore": "files.file_store",
 }

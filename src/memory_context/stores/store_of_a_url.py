@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
-from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.after_fork import Lock
-from memory_context.stores.codec import Codec, url_prefix
+from memory_context.stores.codec import Codec
 from memory_context.stores.compression import Compressed
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
@@ -29,9 +27,6 @@ AnyStore: TypeAlias = AnyDatabase | MemoryStore
 FILES = "file:"
 CODECS = ("compressed", "encrypted")
 REDACTED = "redacted"
-# By URL prefix and folder. Weak references: a store lives only as long as it is used.
-_file_stores: WeakValueDictionary[str, FileStore] = WeakValueDictionary()
-_lock = Lock()
 
 
 def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE) -> MemoryStore:
@@ -44,9 +39,6 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
     ``compressed+`` before a URL gives the store the codec `Compressed`, ``encrypted+`` the codec
     `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or after them,
     a `Redactor` without settings.
-
-    A folder that is opened repeatedly in this process is one shared `FileStore`, because only one
-    store at a time may write into a folder.
 
     Raises:
         InvalidArgumentError: *store* neither is a store nor names one.
@@ -112,9 +104,4 @@ def _file_store(url: str, inner_url: str, codec: Codec, redactor: Redactor | Non
         raise InvalidArgumentError(
             f"not the URL of a folder: {unread_url(url)!r}; write file:///srv/memories, or file:memories"
         )
-    folder = Path(path.removeprefix("//")).expanduser().absolute()
-    with _lock:
-        return _file_stores.setdefault(
-            f"{url_prefix(codec, redactor)}{folder}",
-            FileStore(folder, codec=codec, redactor=redactor),
-        )
+    return FileStore(path.removeprefix("//"), codec=codec, redactor=redactor)

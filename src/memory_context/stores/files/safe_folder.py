@@ -100,17 +100,6 @@ class MemoryFolder:
             replace_in(directory, name, data, self._file_mode, draft)
             return _signature_of(name, directory)
 
-    def append(self, path: str, lines: bytes) -> None:
-        """Append complete lines to a file. If a crash cut off its last line, that line is ended first."""
-        handle = self._open_or_make(path, os.O_APPEND)
-        with os.fdopen(handle, "r+b", buffering=0) as file:
-            size = file.seek(0, os.SEEK_END)
-            # If a crash left half a line, the first new line would continue it, and be unreadable, too.
-            if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
-                lines = b"\n" + lines
-            file.write(lines)
-            os.fsync(handle)
-
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that this leaves empty. It is not an error if the file is gone already."""
         is_gone = suppress(FileNotFoundError, NotADirectoryError)
@@ -124,7 +113,7 @@ class MemoryFolder:
                     os.rmdir(name, dir_fd=directory)
 
     def remove_drafts(self) -> None:
-        """Remove the half-written files that a crash left. Only for the process that holds the lock."""
+        """Remove the half-written files that a crash left. Only while no other process writes."""
         for _, _, names, directory in os.fwalk(self.path):
             for name in fnmatch.filter(names, _DRAFTS):
                 with suppress(OSError):
@@ -132,13 +121,9 @@ class MemoryFolder:
 
     def open_state(self, name: str) -> int:
         """Open a file in the store's state folder (``.memory-context``), made if missing, and return its descriptor."""
-        return self._open_or_make(f"{STATE}/{name}")
-
-    def _open_or_make(self, path: str, flags: int = 0) -> int:
-        """Open a file for reading and writing, made if missing, and return its descriptor."""
-        flags |= _BELOW | os.O_RDWR | os.O_CREAT
-        with self._opened(path, make=True) as (directory, name):
-            return os.open(name, flags, self._file_mode, dir_fd=directory)
+        flags = _BELOW | os.O_RDWR | os.O_CREAT
+        with self._opened(f"{STATE}/{name}", make=True) as (directory, name_there):
+            return os.open(name_there, flags, self._file_mode, dir_fd=directory)
 
     @contextmanager
     def _opened(self, path: str, *, make: bool = False) -> Generator[tuple[int, str]]:

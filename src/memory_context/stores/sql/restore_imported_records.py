@@ -136,7 +136,7 @@ def _restore_run(
         if item.id in inserted:
             written.append(item)
         else:
-            total += conflict(item, _clash(connection, item))
+            total += conflict(item, clash(connection, item))
     for deletion in run.deletions:
         total += _restore_deletion(connection, user_id, deletion, deleted)
     return total, written
@@ -148,7 +148,7 @@ def stored_ids(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> 
     return set(connection.scalars(mine.where(memories.c.id.in_(list(ids)))))
 
 
-def _clash(connection: sa.Connection, item: MemoryItem) -> str:
+def clash(connection: sa.Connection, item: MemoryItem) -> str:
     """Return the reason why an insert of *item* has clashed."""
     holder = _id_under(connection, item.user_id, item.memory_key)
     if holder:

@@ -20,8 +20,13 @@ from memory_context.stores.sql.scopes_and_filters_as_sql import order_of
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, is_postgresql, upsert
 
 
-def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:
-    """Delete a user's memories that meet *where*, and note when and why; return their keys."""
+def delete(
+    connection: sa.Connection, user_id: str, where: Conditions, reason: str | None
+) -> list[str]:
+    """Delete a user's memories that meet *where*, and note when and why; return their keys.
+
+    Without a *reason*, nothing is noted.
+    """
     if is_postgresql(connection):
         # The rows are locked first, so that memories that are stored from now on are not deleted. As
         # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
@@ -36,15 +41,16 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     doomed = MEMORY_IDS.where(*where)
     # Before the rows are deleted, because removing them from the index needs their texts.
     indexing.remove(connection, user_id, doomed)
-    notes = sa.select(
-        memories.c.user_id,
-        memories.c.memory_key,
-        sa.literal(now(), UTCDateTime),
-        sa.literal(reason),
-    ).where(*where)
-    insert = insert_into(deletions).from_select(deletions.c.keys(), notes)
-    # An upsert, because two processes may delete the same memory at once. The later one's note stays.
-    connection.execute(upsert(insert))
+    if reason is not None:
+        notes = sa.select(
+            memories.c.user_id,
+            memories.c.memory_key,
+            sa.literal(now(), UTCDateTime),
+            sa.literal(reason),
+        ).where(*where)
+        insert = insert_into(deletions).from_select(deletions.c.keys(), notes)
+        # An upsert, because two processes may delete the same memory at once. The later one's note stays.
+        connection.execute(upsert(insert))
     # Explicit, although the foreign key cascades, because a caller's engine may have SQLite's
     # foreign keys switched off.
     reads = sa.delete(access).filter_by(user_id=user_id)

@@ -142,7 +142,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def __init__(
         self,
-        store: AnyDatabase | None = None,
+        store: AnyDatabase | Database | None = None,
         *,
         password_variable: str = urls.PASSWORD_VARIABLE,
         embedder: AnyEmbedder | None = None,
@@ -157,10 +157,14 @@ class SQLAlchemyStore(ClosedAtExit):
         self.quota = quota
         self.redactor = redactor
         self.password_variable = password_variable
-        self.codec = codec or Codec()
-        self.database = Database(store, password_variable, self.codec)
+        if not isinstance(store, Database):
+            store = Database(store, password_variable, codec or Codec())
+        self.database = store
+        self.codec = store.codec
         self.call_log = CallLog(self.database, calls_kept)
         self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
+        # Users whose vectors may be missing. They are made when a search needs them, because an embedder may be paid for
+        # each text.
         self._without_vectors = set[str]()
 
     def __repr__(self) -> str:
@@ -356,7 +360,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         done = 0
         for user in self.users() if user_id is None else [user_id]:
-            for memory_id in self.database.read(recoding.outdated, user):
+            for memory_id in self._outdated(user):
                 done += self.database.write(recoding.recode, user, memory_id)
                 if progress:
                     progress(done)
@@ -365,6 +369,10 @@ class SQLAlchemyStore(ClosedAtExit):
             self.call_log.rewrite(None, lambda record: record)
         self.scrub()
         return done
+
+    def _outdated(self, user_id: str) -> list[UUID]:
+        """Return the ids of a user's records that `reencrypt` writes again."""
+        return self.database.read(recoding.outdated, user_id)
 
     @deadlines.waiting(None)
     def reindex(self, progress: Progress | None = None) -> int:
@@ -676,10 +684,6 @@ class SQLAlchemyStore(ClosedAtExit):
             remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
-        # A database keeps its vectors, but the index of a folder begins without any. They are made when a search needs
-        # them, because an embedder may be paid for each text.
-        if urls.is_memory(self.database.url):
-            self._without_vectors.add(user_id)
 
     def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
