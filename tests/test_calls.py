@@ -420,7 +420,6 @@ class TestHowItIsKept:
         assert 0 == context.stats().store_failures
         store.database.write(lambda c: c.exec_driver_sql(back))
         assert 3 == len(context.manager.calls(kind="model"))
-        assert store.call_log._breaker.lets_ask  # noqa: SLF001 - no pause is left over
         await context.aclose()
 
     def test_after_what_nobody_foresaw(self, sqlite_url: str) -> None:

@@ -29,7 +29,7 @@ from memory_context.model.item import (
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore
-from memory_context.stores.protocol import CallRewriter, Progress
+from memory_context.stores.protocol import CallKeeper, Progress
 from memory_context.text.redact import JsonForm, Redaction
 from memory_context.text.redact.record_texts import NO_FORM
 from memory_context.text.tokens.counter import default_counter
@@ -216,7 +216,7 @@ def redact_memories(
         redactor.tell(redaction.counts)
         return cleared
 
-    if isinstance(store, CallRewriter):
+    if isinstance(store, CallKeeper):
         # This also overwrites what is still in the database's log and index.
         only = None if user_id is None else scopes[0].user_id
         store.rewrite_calls(only, without_secrets)

@@ -320,11 +320,6 @@ class CallKeeper(Protocol):
         """
         ...
 
-
-@runtime_checkable
-class CallRewriter(Protocol):
-    """A store whose records of model calls can be written again."""
-
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:

@@ -1,4 +1,4 @@
-"""The log of model calls and decisions in a database. A background thread writes it, so that agents never wait."""
+"""Keeping model calls and decisions in a store's database. A background thread writes it, so that agents never wait."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from memory_context.model.call_log_records import (
 )
 from memory_context.model.item import now
 from memory_context.model.json_object import JsonObject
+from memory_context.model.scope import Scope
 from memory_context.runtime import deadlines, log_events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.circuit_breaker import breaker_of_a_store
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
+from memory_context.stores.sql import forget_user_and_scrub
 from memory_context.stores.sql.schema import (
     AnyRow,
     Condition,
@@ -71,27 +72,26 @@ GROUP BY thread_id ORDER BY last DESC
 _KINDS: sa.BindParameter[list[str]] = sa.bindparam("kinds", list(CALL_KINDS), expanding=True)
 _TOTALS = _TOTALS_OF_KINDS.bindparams(_KINDS).columns(first=UTCDateTime, last=UTCDateTime)
 
-_open_logs = WeakSet["CallLog"]()
+_open_logs = WeakSet["KeepsCalls"]()
 
 
-class CallLog:
-    """The table `agent_memory_calls` of one store. Safe under threads.
+class KeepsCalls:
+    """A `CallKeeper`: the table `agent_memory_calls` of a store's database. Safe under threads.
 
-    `note` never waits for the database and never fails: a short-lived thread writes the record a moment later.
+    `note_call` never waits for the database and never fails: a short-lived thread writes the record a moment later.
 
     Args:
         database: The database with the table.
-        kept: How long rows are kept; None: no rows are written.
+        calls_kept: How long rows are kept; None: no rows are written.
     """
 
-    def __init__(self, database: Database, kept: timedelta | None) -> None:
-        self._database = database
-        self._kept = kept
+    def __init__(self, database: Database, calls_kept: timedelta | None) -> None:
+        self.database = database
+        self._calls_kept = calls_kept
         self._waiting = deque[CallRecord](maxlen=MAX_WAITING)
         self._lock = Lock()
         self._writing = Lock(deadlines.patience)
         self._timer: threading.Timer | None = None
-        self._breaker = breaker_of_a_store()
         self._is_failing = False
         self._swept_at = -math.inf
         _open_logs.add(self)
@@ -102,16 +102,15 @@ class CallLog:
         self._timer = None
         self._waiting.clear()
 
-    def note(self, record: CallRecord) -> None:
-        """Schedule a record to be written soon. In a read-only database nothing is written."""
-        if self._kept is None:
+    def note_call(self, record: CallRecord) -> None:
+        """See `CallKeeper.note_call`. In a read-only database nothing is written."""
+        if self._calls_kept is None:
             return
         with self._lock:
             if len(self._waiting) == MAX_WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
-            if self._breaker.lets_ask:
-                self._write_soon()
+            self._write_soon()
 
     def _write_soon(self) -> None:
         """Start a timer, unless one is running. The caller holds the lock."""
@@ -124,59 +123,60 @@ class CallLog:
         self._timer.daemon = True
         self._timer.start()
 
-    def records(self, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
-        """Return the records that match *wanted*, newest first.
+    def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
+        """See `CallKeeper.calls`.
 
         Raises:
             SealError: A row was changed, or was never encrypted and the codec does not accept it.
-            StoreError: The operation failed.
         """
-        self.flush()
+        self.write_waiting_calls()
         columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
         matching = sa.select(*columns).where(*_conditions(wanted))
         newest = matching.order_by(calls.c.at.desc(), calls.c.id.desc())
-        rows = self._database.rows(newest.limit(limit))
-        codec = self._database.codec
+        rows = self.database.rows(newest.limit(limit))
+        codec = self.database.codec
         return [_record_of(row, codec, prompts=wanted.prompts) for row in rows]
 
-    def totals(self, user_id: str, thread_id: str | None) -> list[CallTotals]:
-        """Return the totals of a user's records per conversation, or of one, the one with the newest record first.
-
-        Raises:
-            StoreError: The operation failed.
-        """
-        self.flush()
-        rows = self._database.rows(_TOTALS, {"user": user_id, "thread": thread_id})
-        return [CallTotals(*row) for row in rows]
+    def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
+        """See `CallKeeper.call_totals`."""
+        self.write_waiting_calls()
+        values = {"user": Scope(user_id).user_id, "thread": thread_id}
+        return [CallTotals(*row) for row in self.database.rows(_TOTALS, values)]
 
     def callers(self) -> list[str]:
-        """Return the ids of all users with records, sorted.
-
-        Raises:
-            StoreError: The operation failed.
-        """
-        self.flush()
+        """See `CallKeeper.callers`."""
+        self.write_waiting_calls()
         # Sorted in Python, because the databases' collations differ.
-        return sorted(row.user_id for row in self._database.rows(_CALLERS))
+        return sorted(row.user_id for row in self.database.rows(_CALLERS))
 
-    def rewrite(
+    @deadlines.waiting(None)
+    def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `CallRewriter.rewrite_calls`. The database is not locked while a record is changed."""
-        self.flush()
-        codec = self._database.codec
+        """See `CallKeeper.rewrite_calls`. The database is not locked while a record is changed."""
+        try:
+            self._rewrite(user_id, change)
+        finally:
+            # What was overwritten before a failure, here or by the caller, must not stay in the file.
+            forget_user_and_scrub.scrub(self.database)
+
+    def _rewrite(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        self.write_waiting_calls()
+        codec = self.database.codec
         of_user = narrowed(calls, user_id=user_id)
         known = sa.select(calls.c.user_id, calls.c.id).where(*of_user, calls.c.kind.in_(CALL_KINDS))
-        for one in self._database.rows(known):
+        for one in self.database.rows(known):
             this = narrowed(calls, user_id=one.user_id, id=one.id)
             # One row, or none if it was deleted meanwhile.
-            for row in self._database.rows(sa.select(calls).where(*this)):
+            for row in self.database.rows(sa.select(calls).where(*this)):
                 changed = change(_record_of(row, codec, prompts=True))
                 if changed:
                     update = sa.update(calls).where(*this).values(**_row_of(changed, codec))
-                    self._database.write(sa.Connection.execute, update)
+                    self.database.write(sa.Connection.execute, update)
 
-    def flush(self) -> None:
+    def write_waiting_calls(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
         while self._write_waiting():
             pass
@@ -198,22 +198,20 @@ class CallLog:
             self._waiting.clear()
         if not taken:
             return False
-        if self._database.was_removed:
+        if self.database.was_removed:
             # Do not create a new database for the log's sake. Whoever uses the old one is told that it is gone.
             count("calls_dropped", len(taken))
             return False
         try:
-            if not self._database.reads_only:
-                self._database.write(self._insert, taken)
+            if not self.database.reads_only:
+                self.database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - otherwise the thread would die, and no other one would start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
                 was_failing, self._is_failing = self._is_failing, True
-                self._breaker.note_failure()
             if not was_failing:
                 log_events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
-        self._breaker.note_success()
         with self._lock:
             self._is_failing = False
             # The timer for records that arrived meanwhile may have given up waiting for this write.
@@ -222,11 +220,11 @@ class CallLog:
         return True
 
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
-        rows = [_row_of(record, self._database.codec) for record in records]
+        rows = [_row_of(record, self.database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
         moment = time.monotonic()
-        if self._kept is not None and moment - self._swept_at > SWEEP_SECONDS:
-            connection.execute(sa.delete(calls).where(calls.c.at < (now() - self._kept)))
+        if self._calls_kept is not None and moment - self._swept_at > SWEEP_SECONDS:
+            connection.execute(sa.delete(calls).where(calls.c.at < (now() - self._calls_kept)))
             self._swept_at = moment
 
 
@@ -308,4 +306,4 @@ def _write_at_exit() -> None:
     """Write the records that are still waiting when the program ends, because its threads end with it."""
     with deadlines.waiting(deadlines.EXIT_SECONDS):
         for log in list(_open_logs):
-            log.flush()
+            log.write_waiting_calls()

@@ -21,6 +21,7 @@ from memory_context.stores.sql.schema import (
     passages,
     pending,
 )
+from memory_context.stores.sql.transactions import Database
 from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 
 
@@ -47,14 +48,10 @@ def remove_notes(connection: sa.Connection, user_id: str) -> None:
         connection.execute(sa.delete(table).filter_by(user_id=user_id))
 
 
-def merge_index(connection: sa.Connection) -> None:
-    """Rewrite SQLite's index without deleted entries, which FTS5 only marks as deleted until its segments merge."""
-    if is_sqlite(connection):
-        connection.exec_driver_sql(fts5.OPTIMIZE)
+def scrub(database: Database, user_id: str | None = None) -> bool:
+    """Remove the remains of deleted rows from the database's files.
 
-
-def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
-    """Empty SQLite's write-ahead log, or vacuum PostgreSQL's tables.
+    SQLite's index is rewritten, and its write-ahead log emptied. PostgreSQL's tables are vacuumed.
 
     On PostgreSQL, with *user_id*, only the user's parts of partitioned tables are vacuumed, and without their indexes:
     that would read them from end to end, and they would still keep the user's words.
@@ -62,6 +59,18 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
     Returns:
         Whether it is complete; it is not if another connection was using SQLite's log.
     """
+    database.write(_merge_index)
+    with database.errors():
+        return _scrub_files(database.engine, user_id)
+
+
+def _merge_index(connection: sa.Connection) -> None:
+    """Rewrite SQLite's index without deleted entries, which FTS5 only marks as deleted until its segments merge."""
+    if is_sqlite(connection):
+        connection.exec_driver_sql(fts5.OPTIMIZE)
+
+
+def _scrub_files(engine: sa.Engine, user_id: str | None) -> bool:
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection, replaced_sqlite_files.on_its_file(connection, engine):
             # On the driver's own connection, because SQLAlchemy would begin a transaction, in which

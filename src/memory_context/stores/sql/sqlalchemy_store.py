@@ -30,7 +30,6 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.model.batches import batches_of, batches_of_records, slices_of
-from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
@@ -52,7 +51,7 @@ from memory_context.stores.sql import (
 )
 from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
-from memory_context.stores.sql.call_log import CallLog
+from memory_context.stores.sql.call_log import KeepsCalls
 from memory_context.stores.sql.eviction_and_quota import quota_kept
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
@@ -106,7 +105,7 @@ CALLS_KEPT = timedelta(days=30)
 OPENED_FOR_SEARCH = 500
 
 
-class SQLAlchemyStore(ClosedAtExit):
+class SQLAlchemyStore(KeepsCalls, ClosedAtExit):
     """A `MemoryStore` in SQLite or PostgreSQL, safe for several threads and processes.
 
     Nothing is opened before the first use. Then a SQLite database is created or migrated, and a
@@ -159,9 +158,8 @@ class SQLAlchemyStore(ClosedAtExit):
         self.password_variable = password_variable
         if not isinstance(store, Database):
             store = Database(store, password_variable, codec or Codec())
-        self.database = store
+        super().__init__(store, calls_kept)
         self.codec = store.codec
-        self.call_log = CallLog(self.database, calls_kept)
         self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
         # Users whose vectors may be missing. They are made when a search needs them, because an embedder may be paid for
         # each text.
@@ -366,7 +364,7 @@ class SQLAlchemyStore(ClosedAtExit):
                     progress(done)
         if self.codec.index != "plain":
             self.database.write(recoding.reseal_index_key)
-            self.call_log.rewrite(None, lambda record: record)
+            self.rewrite_calls(None, lambda record: record)
         self.scrub()
         return done
 
@@ -493,33 +491,6 @@ class SQLAlchemyStore(ClosedAtExit):
         self._complete_index(scope.user_id, *(run.batches for run in runs))
         return restored
 
-    def note_call(self, record: CallRecord) -> None:
-        """See `CallKeeper.note_call`. A thread writes the record."""
-        self.call_log.note(record)
-
-    def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
-        """See `CallKeeper.calls`."""
-        return self.call_log.records(wanted, limit)
-
-    def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
-        """See `CallKeeper.call_totals`."""
-        return self.call_log.totals(Scope(user_id).user_id, thread_id)
-
-    def callers(self) -> list[str]:
-        """See `CallKeeper.callers`."""
-        return self.call_log.callers()
-
-    @deadlines.waiting(None)
-    def rewrite_calls(
-        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
-    ) -> None:
-        """See `CallRewriter.rewrite_calls`."""
-        try:
-            self.call_log.rewrite(user_id, change)
-        finally:
-            # What was overwritten before a failure, here or by the caller, must not stay in the file.
-            self.scrub()
-
     def users(self) -> list[str]:
         """See `Administration.users`."""
         rows = self.database.rows(_USERS)
@@ -529,11 +500,12 @@ class SQLAlchemyStore(ClosedAtExit):
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
-        self.call_log.flush()
+        self.write_waiting_calls()
         removed = self.database.read(forget_user_and_scrub.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
         self.database.write(forget_user_and_scrub.remove_notes, scope.user_id)
-        return Receipt(scope.user_id, now(), **removed, scrubbed=self._scrubbed(scope.user_id))
+        scrubbed = forget_user_and_scrub.scrub(self.database, scope.user_id)
+        return Receipt(scope.user_id, now(), **removed, scrubbed=scrubbed)
 
     @deadlines.waiting(None)
     def scrub(self) -> bool:
@@ -548,12 +520,7 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The operation failed.
         """
-        return self._scrubbed()
-
-    def _scrubbed(self, user_id: str | None = None) -> bool:
-        self.database.write(forget_user_and_scrub.merge_index)
-        with self.database.errors():
-            return forget_user_and_scrub.scrub(self.database.engine, user_id)
+        return forget_user_and_scrub.scrub(self.database)
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
@@ -607,7 +574,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool that the caller gave stays open."""
-        self.call_log.flush()
+        self.write_waiting_calls()
         if self._embedding:
             self._embedding.close()
         self.database.close()
