@@ -62,7 +62,7 @@ def templates() -> list[Template]:
         for number in range(TEXTS):
             words = [chosen.choice(WORDS) for _ in range(chosen.randrange(25, 45))]
             item = manager.remember(f"order-{number} " + " ".join(words), source="orders")
-            row = store.read_tables(partial(encode_row, item=item))
+            row = store.database.read(encode_row, item)
             batch = indexing.prepared(item)
             assert batch is not None
             [chunk] = batch.chunks

@@ -658,26 +658,23 @@ class TestAfterARestart:
         assert {"c0", "c1", "c2", ".memory-context"} == {path.name for path in folder.iterdir()}
         assert 19 == len(files_in(folder))
 
-    def test_vectors_are_made_again(self, folder: Path) -> None:
-        """The first search that needs vectors has a thread make them; a search by keywords before it embeds nothing."""
-        with FileStore(folder) as store:
-            store.put(ANN, memory("my puppy sleeps"))
-
+    def test_vectors_stay(self, folder: Path) -> None:
+        """Vectors are kept beside the files; those of files that a person added are made after the next put."""
         embedded = list[str]()
 
         def embed(texts: list[str]) -> list[list[float]]:
             embedded.extend(texts)
             return [[1.0] for _ in texts]
 
+        folder.mkdir(parents=True)
+        (folder / "cub.json").write_text('{"user_id": "ann", "content": "a cub"}', "utf-8")
+        for name in ("puppy", "kitten"):
+            with FileStore(folder, embedder=embed) as store:
+                store.put(ANN, memory(f"my {name} sleeps", memory_key=name))
+                store.reindex()
         with FileStore(folder, embedder=embed) as store:
-            store.search(ANN, "pet", mode="keyword")
-            assert "memory-context-embedder" not in [one.name for one in threading.enumerate()]
-            assert [] == embedded
-            store.search(ANN, "pet")
-            for thread in threading.enumerate():
-                if thread.name == "memory-context-embedder":
-                    thread.join()
-            assert 1 == len(store.search(ANN, "pet", mode="semantic"))
+            assert 3 == len(store.search(ANN, "pet", mode="semantic"))
+        assert 1 == embedded.count("a cub")
 
     def test_two_users_with_one_id(self, store: FileStore, folder: Path) -> None:
         """Memories of two users under one id have a file each, and reads each."""

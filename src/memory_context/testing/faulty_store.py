@@ -70,7 +70,6 @@ PASSED_ON = {
     "redactor",
     "password_variable",
     "database",
-    "read_tables",
     "delete_rows",
     "close",
 }

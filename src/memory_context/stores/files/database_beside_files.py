@@ -70,9 +70,6 @@ class FolderDatabase(Database):
     Args:
         folder: The folder.
         codec: Encodes the records in files and in rows.
-
-    Attributes:
-        without_vectors: The users whose memories may lack vectors.
     """
 
     def __init__(self, folder: MemoryFolder, codec: Codec) -> None:
@@ -82,7 +79,6 @@ class FolderDatabase(Database):
         self._watched_pool: sa.Pool | None = None
         self._is_outdated = False
         self._has_swept = False
-        self.without_vectors = set[str]()
 
     @property
     def engine(self) -> sa.Engine:
@@ -157,7 +153,6 @@ class FolderDatabase(Database):
                 self.run_as_it_is(self._take_in_changes, kind="write")
             else:
                 self._problems = {}
-        self.without_vectors.update(self.run_as_it_is(_users))
 
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
@@ -338,10 +333,6 @@ def _signatures(connection: sa.Connection) -> dict[str, str] | None:
         return None
     rows = connection.execute(sa.select(_files.c.path, _files.c.signature))
     return dict(map(tuple, rows))
-
-
-def _users(connection: sa.Connection) -> Sequence[str]:
-    return connection.scalars(sa.select(_files.c.user_id).distinct()).all()
 
 
 def _taken_out(connection: sa.Connection, rows: Sequence[AnyRow]) -> dict[UserAndId, MemoryItem]:

@@ -43,7 +43,7 @@ class FileStore(SQLAlchemyStore):
         file_mode: The mode of new files: 0644 or stricter. The process's umask restricts it further.
         directory_mode: The mode of new folders: 0755 or stricter. The process's umask restricts it further.
         embedder: Makes vectors for semantic search (see `SQLAlchemyStore`). Those of files that a person changed are
-            made in a thread that the next search by vectors starts.
+            made by `reindex`, or after a search and a `put`.
         embedding_model: The name of the embedder's model.
         quota: The limit on what is kept for each user. A write that would exceed it raises a `QuotaExceededError`.
         codec: Encodes the records in files and in the database: `Compressed` or `Encrypted`. Without a codec they are
@@ -83,7 +83,6 @@ class FileStore(SQLAlchemyStore):
             redactor=redactor,
             calls_kept=calls_kept,
         )
-        self._without_vectors = self._beside_files.without_vectors
         # What a person has put into the folder is indexed by the first search, however much it is.
         self.most_caught_up = math.inf
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import (
     Any,
     Literal,
@@ -24,7 +23,7 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.row_encoding import RECORDS, format_of, records
+from memory_context.stores.sql.row_encoding import RECORDS
 from memory_context.stores.sql.schema import (
     AnyRow,
     Conditions,
@@ -38,6 +37,7 @@ from memory_context.stores.sql.schema import (
     total_of,
 )
 from memory_context.stores.sql.scopes_and_filters_as_sql import matching, within
+from memory_context.stores.sql.transactions import Database
 
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
@@ -49,20 +49,16 @@ EXPIRED = "expired"
 
 @runtime_checkable
 class TableStore(Protocol):
-    """A store that keeps its records, or an index of them, in the tables of `schema`."""
+    """A store that keeps its records in the tables of `schema`."""
 
-    def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
-        """Call *work* in a read-only transaction, and return its result."""
+    @property
+    def database(self) -> Database:
+        """Return the database with the tables."""
         ...
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
         """Delete a user's memories that meet *where*, and note the reason; return their keys."""
         ...
-
-
-def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
-    """Return the rows of *store* that *statement* selects."""
-    return store.read_tables(lambda connection: connection.execute(statement).all())
 
 
 class CatalogTotal(NamedTuple):
@@ -169,6 +165,7 @@ class Catalog:
         if not isinstance(store, TableStore):
             raise StoreError(f"{store!r} keeps no catalog; use a database or a FileStore")
         self._tables = store
+        self._database = store.database
         self._keeper = keeper_of(store)
 
     def entries(
@@ -191,16 +188,12 @@ class Catalog:
         if sort not in SORTS:
             raise InvalidArgumentError(f"records are sorted by {', '.join(SORTS)}, not {sort!r}")
 
-        def read(connection: sa.Connection) -> list[MemoryItem]:
-            """Read the page of records in one transaction."""
-            hidden = format_of(connection).codec.hidden
-            # A codec keeps the columns that it hides (such as the summary) inside the encoded content.
-            columns = RECORDS if hidden else _WITHOUT_CONTENTS
-            where = matching(scope, filters, connection.dialect.name, hidden)
-            ordered = columns.where(*where).order_by(*_ORDERS[sort])
-            return records(connection, ordered.limit(limit).offset(offset))
-
-        return self._tables.read_tables(read)
+        hidden = self._database.codec.hidden
+        # A codec keeps the columns that it hides (such as the summary) inside the encoded content.
+        columns = RECORDS if hidden else _WITHOUT_CONTENTS
+        where = matching(scope, filters, self._database.dialect, hidden)
+        ordered = columns.where(*where).order_by(*_ORDERS[sort])
+        return self._database.items(ordered.limit(limit).offset(offset))
 
     def totals(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
@@ -237,7 +230,7 @@ class Catalog:
         A tool's name is taken from the beginning of the generated keys.
         """
         statement = _TOOLS.bindparams(user=user, suffix=RANDOM_CHARACTERS + 1)
-        return [name for (name,) in rows_of(self._tables, statement)]
+        return [name for (name,) in self._database.rows(statement)]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations with memories, the one that stored a memory last first."""
@@ -257,7 +250,7 @@ class Catalog:
             .limit(limit)
             .offset(offset)
         )
-        return [ThreadSummary(*row) for row in rows_of(self._tables, statement)]
+        return [ThreadSummary(*row) for row in self._database.rows(statement)]
 
     def count_threads(self, user: str | None = None) -> int:
         """Return the number of conversations with memories."""
@@ -266,18 +259,16 @@ class Catalog:
             .where(*narrowed(memories, user_id=user), memories.c.thread_id.is_not(None))
             .distinct()
         )
-        return self._tables.read_tables(partial(count_rows, table=pairs.subquery()))
+        return self._database.read(count_rows, table=pairs.subquery())
 
     def count_pending(self, user: str | None = None) -> int:
         """Return the number of memories that are not fully indexed yet."""
         where = narrowed(pending, user_id=user)
-        return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
+        return self._database.read(count_rows, pending, *where)
 
     def size(self) -> int:
         """Return the size of the database in bytes, including the index."""
-        size = self._tables.read_tables(
-            lambda connection: connection.scalar(_SIZES[connection.dialect.name])
-        )
+        [[size]] = self._database.rows(_SIZES[self._database.dialect])
         return int(size or 0)
 
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
@@ -287,7 +278,7 @@ class Catalog:
         ids = sa.select(memories.c.user_id, memories.c.id)
         expired = ids.where(*narrowed(memories, user_id=user), *expiry.where)
         oldest_first = expired.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [(row.user_id, row.id) for row in rows_of(self._tables, oldest_first)]
+        return [(row.user_id, row.id) for row in self._database.rows(oldest_first)]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
         """Delete those of the user's memories *ids* that have expired; return their keys.
@@ -305,7 +296,7 @@ class Catalog:
         # Not LIKE, for which a key may hold wildcards, and which ignores case on SQLite.
         beginning = sa.func.substr(key, 1, len(start))
         keys = sa.select(key).where(*within(scope), beginning == start).order_by(key)
-        return [row.memory_key for row in rows_of(self._tables, keys.limit(limit))]
+        return [row.memory_key for row in self._database.rows(keys.limit(limit))]
 
     def _most_first(
         self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
@@ -313,7 +304,7 @@ class Catalog:
         """Return each value of *column* with its number of memories and their *sums*, the most frequent first."""
         name = memories.c[column]
         statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
-        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
+        return self._database.rows(statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
 def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:

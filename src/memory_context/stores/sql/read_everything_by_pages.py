@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from operator import attrgetter
 
 import sqlalchemy as sa
@@ -12,16 +11,16 @@ from memory_context.model.batches import batches_of
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores.sql.listings_and_totals_of_memories import TableStore, rows_of
-from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, records
+from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 from memory_context.stores.sql.scopes_and_filters_as_sql import within
+from memory_context.stores.sql.transactions import Database
 
 PAGE = 1000
 _OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 
-def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
+def scan(database: Database, scope: Scope) -> Iterator[MemoryItem]:
     """Yield the memories of *scope*, oldest first."""
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
@@ -31,12 +30,12 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
     sizes = sa.select(*_OLDEST_FIRST, size).where(*where)
     statement = sizes.order_by(*_OLDEST_FIRST).limit(PAGE)
     page = statement
-    while rows := rows_of(store, page):
+    while rows := database.rows(page):
         for batch in batches_of(rows, attrgetter("size")):
             # Those that were deleted meanwhile are left out.
             in_batch = memories.c.id.in_([row.id for row in batch])
             batch_of_records = RECORDS.where(*where, in_batch).order_by(*_OLDEST_FIRST)
-            yield from store.read_tables(partial(records, statement=batch_of_records))
+            yield from database.items(batch_of_records)
         last = rows[-1]
         # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
         last_created = sa.literal(last.created_at, UTCDateTime)
@@ -45,12 +44,12 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         page = statement.where(place > sa.tuple_(last_created, last_id))
 
 
-def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
+def scan_deletions(database: Database, scope: Scope) -> Iterator[Deletion]:
     """Yield the deletions of a scope's user, sorted by key."""
     check_arguments(scope=scope)
     key = deletions.c.memory_key
     page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)
     last = ""
-    while rows := rows_of(store, page.where(key > last)):
+    while rows := database.rows(page.where(key > last)):
         yield from (Deletion(*row) for row in rows)
         last = rows[-1].memory_key

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -90,8 +90,6 @@ if TYPE_CHECKING:
     from memory_context.stores.sql.index.vector_index import QueryVector
     from memory_context.text.redact import Redactor
 
-T = TypeVar("T")
-
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
 # The number of statements of each kind that are kept, one for each shape of scope and filters.
@@ -161,9 +159,6 @@ class SQLAlchemyStore(KeepsCalls, ClosedAtExit):
         super().__init__(store, calls_kept)
         self.codec = store.codec
         self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
-        # Users whose vectors may be missing. They are made when a search needs them, because an embedder may be paid for
-        # each text.
-        self._without_vectors = set[str]()
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -319,9 +314,6 @@ class SQLAlchemyStore(KeepsCalls, ClosedAtExit):
         if found is None:
             self._catch_up(scope.user_id)
             found = self.database.read(hits_to_memories.best, request)
-        if request.vector and scope.user_id in self._without_vectors:
-            self._without_vectors.discard(scope.user_id)
-            self._complete_index(scope.user_id)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
@@ -454,11 +446,11 @@ class SQLAlchemyStore(KeepsCalls, ClosedAtExit):
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        return scan(self, scope)
+        return scan(self.database, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
+        return scan_deletions(self.database, scope)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
@@ -578,10 +570,6 @@ class SQLAlchemyStore(KeepsCalls, ClosedAtExit):
         if self._embedding:
             self._embedding.close()
         self.database.close()
-
-    def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
-        """See `TableStore.read_tables`."""
-        return self.database.read(work)
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
         """See `TableStore.delete_rows`."""
