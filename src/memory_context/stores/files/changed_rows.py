@@ -29,5 +29,6 @@ def take(connection: sa.Connection) -> list[UserAndId]:
     """Return user and id of the memories that were added, changed or deleted since the last call, and clear the log."""
     # DISTINCT, because a memory that changed twice is in the log twice.
     rows = connection.exec_driver_sql("SELECT DISTINCT user_id, id FROM changed_memories").all()
-    connection.exec_driver_sql("DELETE FROM changed_memories")
+    if rows:
+        connection.exec_driver_sql("DELETE FROM changed_memories")
     return [(user, UUID(memory_id)) for user, memory_id in rows]

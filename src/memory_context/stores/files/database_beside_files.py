@@ -13,7 +13,9 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -29,8 +31,9 @@ from memory_context.stores.sql import engine_setup, row_deletion, urls
 from memory_context.stores.sql.column_types import required
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import indexing
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore_imported_records import clash, insert_records
-from memory_context.stores.sql.schema import AnyRow, this_memory
+from memory_context.stores.sql.schema import this_memory
 from memory_context.stores.sql.transactions import Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 
@@ -49,6 +52,13 @@ _files = sa.Table(
     required("signature"),
     sa.Index("ix_agent_memory_files_memory", "user_id", "memory_id"),
 )
+_AT = Prepared(sa.select(_files).filter_by(path=sa.bindparam("path")))
+_OF_MEMORY = Prepared(
+    sa.select(_files).filter_by(
+        user_id=sa.bindparam("user"), memory_id=sa.bindparam("memory", type_=sa.Uuid())
+    )
+)
+_NOTE = Prepared(upsert(insert_into(_files)), _files.c.keys())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,15 @@ class DamagedFile:
 
     path: str
     reason: str
+
+
+class _KnownFile(NamedTuple):
+    """A row of the table of files."""
+
+    path: str
+    user_id: str
+    memory_id: UUID
+    signature: str
 
 
 class FolderDatabase(Database):
@@ -191,8 +210,8 @@ class FolderDatabase(Database):
         self._problems = {}
         found = self._folder.scan()
         paths: dict[UserAndId, str] = {}
-        outdated: list[AnyRow] = []
-        for row in connection.execute(sa.select(_files)).all():
+        outdated: list[_KnownFile] = []
+        for row in starmap(_KnownFile, connection.execute(sa.select(_files)).all()):
             if row.signature == _as_text(found.get(row.path)):
                 paths[row.user_id, row.memory_id] = row.path
             else:
@@ -207,9 +226,13 @@ class FolderDatabase(Database):
                 row_deletion.delete(connection, row.user_id, this, reason)
         for user_id, items in new.items():
             self._insert(connection, user_id, items, paths)
-        for place, path in paths.items():
-            if path in unread:
-                _note_file(connection, path, place, unread[path])
+        read = [
+            _KnownFile(path, *place, _as_text(unread[path]))
+            for place, path in paths.items()
+            if path in unread
+        ]
+        if read:
+            _NOTE.run(connection, [file._asdict() for file in read])
         # What was read from files needs not be written to them.
         changed_rows.take(connection)
 
@@ -284,14 +307,13 @@ class FolderDatabase(Database):
             OSError: The folder cannot be written to.
             StoreError: A file to be replaced or removed is damaged, or was changed since it was read.
         """
-        outdated: list[AnyRow] = []
+        outdated: list[_KnownFile] = []
         for place in changed_rows.take(connection):
             # Only one process at a time writes to the database, so no other one is writing a file now.
             if not self._has_swept:
                 self._folder.remove_drafts()
                 self._has_swept = True
-            mine = sa.select(_files).filter_by(user_id=place[0], memory_id=place[1])
-            old = connection.execute(mine).first()
+            old = _known(connection, _OF_MEMORY, user=place[0], memory=place[1])
             item = indexing.item_by_id(connection, *place)
             path = self._write(connection, item, old) if item else None
             if old and old.path != path:
@@ -302,23 +324,24 @@ class FolderDatabase(Database):
             _forget_file(connection, old.path)
             self._folder.remove(old.path)
 
-    def _write(self, connection: sa.Connection, item: MemoryItem, old: AnyRow | None) -> str:
+    def _write(self, connection: sa.Connection, item: MemoryItem, old: _KnownFile | None) -> str:
         """Write the file of a memory; return its path."""
         path = path_of(item)
-        holder = _file_at(connection, path)
+        holder = _known(connection, _AT, path=path)
         if holder and holder != old:
             path = path_of(item, apart=True)  # another user's file has this path
-            holder = _file_at(connection, path)
+            holder = _known(connection, _AT, path=path)
         if path in self._problems:
             raise StoreError(
                 f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
             )
         self._check_unchanged(path, holder)
         signature = self._folder.write(path, render(item, self.codec))
-        _note_file(connection, path, (item.user_id, item.id), signature)
+        noted = _KnownFile(path, item.user_id, item.id, _as_text(signature))
+        _NOTE.run(connection, [noted._asdict()])
         return path
 
-    def _check_unchanged(self, path: str, row: AnyRow | None) -> None:
+    def _check_unchanged(self, path: str, row: _KnownFile | None) -> None:
         """Raise StoreError if a file was changed since it was read, so that a person's edit is never overwritten."""
         signature = self._folder.signature(path)
         if signature is not None and (row is None or row.signature != _as_text(signature)):
@@ -335,7 +358,9 @@ def _signatures(connection: sa.Connection) -> dict[str, str] | None:
     return dict(map(tuple, rows))
 
 
-def _taken_out(connection: sa.Connection, rows: Sequence[AnyRow]) -> dict[UserAndId, MemoryItem]:
+def _taken_out(
+    connection: sa.Connection, rows: Sequence[_KnownFile]
+) -> dict[UserAndId, MemoryItem]:
     """Delete the rows of files; return the memories that were in these files."""
     old: dict[UserAndId, MemoryItem] = {}
     for row in rows:
@@ -350,18 +375,10 @@ def _as_text(signature: Signature | None) -> str:
     return json.dumps(signature)
 
 
-def _file_at(connection: sa.Connection, path: str) -> AnyRow | None:
-    return connection.execute(sa.select(_files).filter_by(path=path)).first()
-
-
-def _note_file(
-    connection: sa.Connection, path: str, place: UserAndId, signature: Signature
-) -> None:
-    user_id, memory_id = place
-    noted = insert_into(_files).values(
-        path=path, user_id=user_id, memory_id=memory_id, signature=_as_text(signature)
-    )
-    connection.execute(upsert(noted))
+def _known(connection: sa.Connection, statement: Prepared, **values: object) -> _KnownFile | None:
+    for row in statement.rows(connection, connection.engine, values):
+        return _KnownFile(*row)
+    return None
 
 
 def _forget_file(connection: sa.Connection, path: str) -> None:
