@@ -594,7 +594,7 @@ class TestProcesses:
             assert () == store.damaged()
 
     def test_where_nothing_can_be_made(self, folder: Path) -> None:
-        """Where the folder's database cannot be made, files are read all the same."""
+        """Where the folder's database cannot be made, files are read all the same, and nothing is written."""
         folder.mkdir(parents=True)
         (folder / ".memory-context").write_text("a file where a folder should be", "utf-8")
         (folder / "k.json").write_text('{"user_id": "ann", "content": "a zeppelin"}', "utf-8")
@@ -602,6 +602,10 @@ class TestProcesses:
         with FileStore(folder) as store:
             assert ["k"] == [hit.memory_key for hit in store.search(ANN, "zeppelin")]
             assert 1 == store.touch(ANN, ["k"])
+            for change in (lambda: store.put(ANN, memory("x")), lambda: store.delete(ANN, "k")):
+                with pytest.raises(StoreUnavailableError, match="can only be read here"):
+                    change()
+        assert ["k.json"] == [path.name for path in files_in(folder)]
 
     def test_forked(self, store: FileStore) -> None:
         """A forked child reads and writes, and its parent goes on."""

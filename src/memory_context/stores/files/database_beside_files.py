@@ -11,7 +11,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -94,6 +94,8 @@ class FolderDatabase(Database):
     def __init__(self, folder: MemoryFolder, codec: Codec) -> None:
         super().__init__(_IN_MEMORY, urls.PASSWORD_VARIABLE, codec)
         self._folder = folder
+        self._file = folder.path / STATE / INDEX
+        self._refusal: OSError | None = None
         self._problems: dict[str, str] = {}
         self._watched_pool: sa.Pool | None = None
         self._is_outdated = False
@@ -103,12 +105,15 @@ class FolderDatabase(Database):
     def engine(self) -> sa.Engine:
         """Return the engine; at the first use, decide where the database is."""
         if self._engine is None:
-            self.url = _IN_MEMORY
-            with suppress(OSError):
+            try:
                 # `MemoryFolder` makes the file, because it sets the mode and follows no links.
                 os.close(self._folder.open_state(INDEX))
-                path = self._folder.path / STATE / INDEX
-                self.url = sa.URL.create("sqlite", database=str(path))
+            except OSError as error:
+                self._refusal = error
+                self.url = _IN_MEMORY
+            else:
+                self._refusal = None
+                self.url = sa.URL.create("sqlite", database=str(self._file))
             self._write_lock = engine_setup.write_lock(self.url)
         return super().engine
 
@@ -156,11 +161,10 @@ class FolderDatabase(Database):
             self._watched_pool = pool
 
     def _set_aside(self) -> None:
-        file = self._folder.path / STATE / INDEX
         self.close()
         with self._errors_of_the_system():
-            file.replace(f"{file}.damaged")
-        log_events.INDEX_SET_ASIDE.log(file=str(file))
+            self._file.replace(f"{self._file}.damaged")
+        log_events.INDEX_SET_ASIDE.log(file=str(self._file))
 
     def _read_folder(self) -> None:
         self._has_swept = False
@@ -304,11 +308,17 @@ class FolderDatabase(Database):
         """Write the files of the memories that this transaction has changed, and remove those of deleted ones.
 
         Raises:
-            OSError: The folder cannot be written to.
+            OSError: A file cannot be written.
+            StoreUnavailableError: The database is in memory.
             StoreError: A file to be replaced or removed is damaged, or was changed since it was read.
         """
         outdated: list[_KnownFile] = []
         for place in changed_rows.take(connection):
+            # Deletions would be noted in memory only.
+            if self._refusal:
+                raise StoreUnavailableError(
+                    f"{self._file} cannot be written ({self._refusal.strerror}), so memories can only be read here"
+                )
             # Only one process at a time writes to the database, so no other one is writing a file now.
             if not self._has_swept:
                 self._folder.remove_drafts()
