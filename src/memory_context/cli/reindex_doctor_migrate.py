@@ -1,6 +1,6 @@
 """The commands `reindex`, `doctor` and `migrate`, which maintain a database."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from memory_context.cli import options_of_several_commands as opt
 from memory_context.cli.app_and_exit_codes import FAILED, KEEP, app
@@ -11,7 +11,6 @@ from memory_context.cli.open_store_and_user import (
     opened_store,
 )
 from memory_context.cli.progress_and_ctrl_c import interruptible
-from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from memory_context.stores import SQLAlchemyStore
@@ -55,22 +54,15 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     return 0 if well else FAILED
 
 
-def _database(url: str) -> "SQLAlchemyStore":
-    from memory_context.stores import SQLAlchemyStore, as_store
-
-    database = as_store(url)
-    if isinstance(database, SQLAlchemyStore):
-        return database
-    raise InvalidArgumentError(f"{database!r} has no schema")
-
-
 @app.command(rich_help_panel=KEEP)
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is migrated only by this command."""
+    from memory_context.stores import as_store
     from memory_context.stores.sql.migrate import HEAD
     from memory_context.stores.store_of_a_url import database_url
 
-    with _database(database_url(check_given(store, "migrate"))) as database:
+    opened = as_store(database_url(check_given(store, "migrate")))
+    with cast("SQLAlchemyStore", opened) as database:
         before = database.migrate()
         name = database.url
     if as_json:
