@@ -758,3 +758,12 @@ def test_a_cancelled_call_of_another_agent_keeps_no_results_from_recall() -> Non
 
     assert 1 == recall_position([cancelled, asked, answer], 1)
     assert recall_position([cancelled, asked, answer], 3) is None
+
+
+def test_nothing_is_recalled_between_a_seen_call_and_its_result() -> None:
+    """Recalled text waits for the next group if the newest one has the result of a call that a model has seen."""
+    seen = Message("1", "assistant", "x", {}, calls=(NeutralCall("c1", "slow", "{}"),))
+    other = Message("2", "assistant", "y", {}, calls=(NeutralCall("c2", "alerts", "{}"),))
+    answer = Message("3", "tool", "slow", {0: "order-777 is delayed"}, answers="c1")
+
+    assert recall_position([seen, other, answer], 1) is None

@@ -62,7 +62,7 @@ def test_a_brief_turn_is_shown_once() -> None:
     assert found.text.index("Monday") < found.text.index("Tuesday")
 
 
-@for_each("budget", [20, 60, 80, 200, 900])
+@for_each("budget", [30, 60, 80, 200, 900])
 def test_the_correction_stays(budget: int) -> None:
     """However little fits, the newest turn is there; what tools gave is left out before what was said."""
     text, turns = stored(*MOVERS)

@@ -9,14 +9,11 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from langchain_memory_context.stored_turns_as_messages import append, messages_of
-from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.conversation import ConversationSettings
+from memory_context.conversation.conversations_of_many_users import HostedConversations
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy, fold_at_once_policy
-from memory_context.conversation.folding.fold_messages import MessageFolder
-from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.chat_history import ConversationMemory
-from memory_context.memory.manager import MemoryManager
 from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
@@ -62,18 +59,12 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         audit: AnyAuditTrail | None = None,
     ) -> None:
         policy = fold_at_once_policy(fold, threshold, type(self).__name__)
-        manager = MemoryManager(
-            store,
-            user_id=user_id,
-            thread_id=_conversation(thread_id, session_id),
-            counter=policy.counter,
-            summarizer=policy.summarizer,
-            audit=audit,
-        )
+        hosted = HostedConversations(store, ConversationSettings(policy), audit=audit)
+        manager = hosted.memories(user_id, _conversation(thread_id, session_id))
         # No timeout, since `RunnableWithMessageHistory` compares the numbers of messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
         self._session_id = str(manager.thread_id)
-        self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()), Ledger(manager))
+        self._folder = hosted.conversation(manager).folder
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property

@@ -122,17 +122,10 @@ class MemoryContextMemory(BaseMemory):
         super().__init__(**settings)
         fold = fold_at_once_policy(self.fold, self.threshold, type(self).__name__)
         recall = recall_policy_of(self.recall, self.model, ChatModelJudge, "model")
-        self._manager = MemoryManager(
-            self.store,
-            user_id=self.user_id,
-            agent_id=self.agent_id,
-            thread_id=self.thread_id,
-            counter=fold.counter,
-            summarizer=fold.summarizer,
-            audit=self.audit,
-        ).within({("session", self.thread_id)})
-        hosted = HostedConversations(self._manager.memory_store, ConversationSettings(fold, recall))
-        self._manager.redacted = hosted.fail_open.stats.redacted
+        settings = ConversationSettings(fold, recall)
+        hosted = HostedConversations(self.store, settings, audit=self.audit)
+        memories = hosted.memories(self.user_id, self.thread_id, self.agent_id)
+        self._manager = memories.within({("session", self.thread_id)})
         self._decides = hosted.conversation(self._manager)
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager

@@ -170,18 +170,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         refuse_middleware_settings(self.fold_policy, "MemoryContext")
         self.recall_policy = recall_policy_of(recall, model_client, LLMJudge, "model_client")
         self._given_thread = thread_id
-        self._owner = MemoryManager(
-            store,
-            user_id=user_id,
-            agent_id=agent_id,
-            thread_id=thread_id or str(uuid4()),
-            counter=self.fold_policy.counter,
-            summarizer=self.fold_policy.summarizer,
-            audit=audit,
-        )
         settings = ConversationSettings(self.fold_policy, self.recall_policy, max_tokens)
-        self._hosted = HostedConversations(self._owner.memory_store, settings, notes=notes)
-        self._owner.redacted = self._hosted.fail_open.stats.redacted
+        self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
+        self._owner = self._hosted.memories(user_id, thread_id or str(uuid4()), agent_id)
         self.notes_policy = self._hosted.notes_policy
         self._has_notes = self._hosted.has_notes
         self._closed_with_this = list[Callable[[], object]]()
@@ -508,7 +499,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         running_here = {work for work in self._running if work.get_loop() is loop}
         if running_here:
             await asyncio.wait(running_here)
-        await off_loop(self._owner.close)
+        await off_loop(self._hosted.close)
         for close in self._closed_with_this:
             await off_loop(close)
 

@@ -167,21 +167,16 @@ class Message:
             yield call.arguments
 
     def with_facts_in_it(self) -> Message:
-        """Return a copy without facts about references that it no longer contains.
+        """Return a copy without facts if it no longer contains the references that they are about.
 
         Others may change a message whose facts are kept: a middleware may replace a folded result, for example.
         """
-        known = self.facts
-        if not known:
-            return self
-        keys = named_keys([self])
-        folded = [place for place in known.folded if leading_key(self.texts.get(place, ""))]
-        if len(folded) == len(known.folded) and keys.issuperset((*known.lines, *known.trusted)):
-            return self
-        lines = {key: ranges for key, ranges in known.lines.items() if key in keys}
-        trusted = [key for key in known.trusted if key in keys]
-        facts = replace(known, lines=lines, folded=tuple(folded), trusted=tuple(trusted))
-        return replace(self, facts=facts)
+        known = self.known
+        if not all(leading_key(self.texts.get(place, "")) for place in known.folded):
+            return replace(self, facts=None)
+        if not named_keys([self]).issuperset((*known.lines, *known.trusted)):
+            return replace(self, facts=None)
+        return self
 
     @property
     def keys_of_outputs(self) -> list[str]:

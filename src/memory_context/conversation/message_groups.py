@@ -10,33 +10,17 @@ from memory_context.conversation.message import Message
 def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     """Return the index where the newest group of messages begins, before which recalled text is inserted.
 
-    Return None if a model has seen part of that group: a model has seen the first *seen* messages. A call and its
-    results are one group. Every other message is a group of its own, unless it is between a call and its results.
+    Return None if a model has seen part of that group: a model has seen the first *seen* messages.
     """
-    start = len(messages) - 1
-    while start >= seen:
-        opener = _opener(messages, start, seen)
-        if opener is None:
-            return start
-        start = opener
-    return None
-
-
-def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
-    """Return the index of the call that the message at *start* belongs to; None if it belongs to none."""
-    if messages[start].answers is not None:
-        for index in reversed(range(start)):
-            if messages[index].calls:
-                return index
+    unseen = groups(messages[seen:])
+    if not unseen:
         return None
-    answered = set[str]()
-    for index in reversed(range(seen, start)):
-        message = messages[index]
-        if message.answers is not None:
-            answered.add(message.answers)
-        elif any(call.id not in answered for call in message.calls):
-            return index
-    return None
+    start = seen + unseen[-1][0]
+    newest = messages[start:]
+    called = {call.id for message in newest for call in message.calls}
+    answered = {message.answers for message in newest} - {None}
+    is_whole = answered <= called
+    return start if is_whole else None
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:

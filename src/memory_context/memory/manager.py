@@ -152,7 +152,6 @@ class MemoryManager(ClosedAtExit):
         self._password_variable = password_variable
         self.summaries = as_summaries(summarizer)
         self._auditor = as_auditor(audit, self.memory_store, password_variable)
-        self._audits_here = audit is True
         check_arguments(key_source=key_source)
         self.key_generator = KeyGenerator(key_source)
 
@@ -957,8 +956,8 @@ class MemoryManager(ClosedAtExit):
         variable = self._password_variable
         if isinstance(self.memory_store, SQLAlchemyStore):
             variable = self.memory_store.password_variable
-        audit: str | bool = self._audits_here
-        if self._auditor and not self._audits_here:
+        audit: str | bool = False
+        if self._auditor:
             audit = urls_for_other_processes.needed_url(
                 self._auditor.trail, "use audit=True or a database's URL"
             )

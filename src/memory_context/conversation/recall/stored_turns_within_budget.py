@@ -170,7 +170,7 @@ def _wanted_of_result(text: str, query: str, budget: int, cost: Cost) -> str:
 def _cut(
     lines: Sequence[str], least: Sequence[str], query: str, budget: int, cost: Cost
 ) -> Excerpt:
-    """Return as much of what was said as fits into *budget*: what persons said, then the last answer, then earlier ones.
+    """Return as much of what was said as fits into *budget*: what persons said, then the answers.
 
     Args:
         lines: The lines of the turn, as they are stored.
@@ -180,22 +180,17 @@ def _cut(
         cost: Returns what a text costs.
     """
     gap, *texts = least
-    by_persons = [number for number, line in enumerate(lines) if line.startswith(ASKED)]
-    others = [number for number in range(len(lines)) if number not in by_persons]
+    asked, answered = list[str](), list[str]()
+    for line, text in zip(lines, texts, strict=True):
+        if line.startswith(ASKED):
+            asked.append(text)
+        elif not line.startswith(TOOL_RESULT):
+            answered.append(text)
+    shown = list[str]()
     left = budget - cost(gap) - 1
-    shown = dict[int, str]()
-    for number in (*by_persons, *reversed(others)):
-        part = texts[number]
-        if left <= 0 or lines[number].startswith(TOOL_RESULT):
-            continue
-        if cost(part) > left:
-            # A few words of a short answer or call tell nothing.
-            is_short = number not in by_persons and cost(part) <= SHORT_TOKENS
-            part = "" if is_short else excerpt(part, query, left, cost).text
+    for said in ("\n".join(asked), "\n".join(answered)):
+        part = excerpt(said, query, left, cost).text if left > 0 else ""
         if part:
-            shown[number] = part
+            shown.append(part)
             left -= cost(part) + 1
-    if not shown:
-        return Excerpt("")
-    in_order = [shown[number] for number in sorted(shown)]
-    return Excerpt("\n".join([gap, *in_order]))
+    return Excerpt("\n".join([gap, *shown]) if shown else "")
