@@ -193,7 +193,7 @@ class TestReaders:
 
 
 class TestPages:
-    """What `retrieve_memory` has shown."""
+    """What `retrieve_memory` and `query_memory` have shown."""
 
     async def test_folded_to_its_heading(self, context: MemoryContext) -> None:
         """A page that was read long ago leaves its heading: no second copy is stored, and nothing of it is in sight."""
@@ -215,10 +215,26 @@ class TestPages:
 
         heading = shown(prompt[4])
         assert heading.startswith(f"[MemoryRef: {ref.key}")
-        assert heading.endswith("retrieve_memory shows it again.)")
+        assert heading.endswith("the same call shows it again.)")
         assert len(heading.split("\n")) <= 3
         assert before == context.manager.memory_store.count(context.manager.scope)
         assert ref.key in context.shown_keys()
+
+    async def test_answers_of_queries(self, context: MemoryContext) -> None:
+        """A page of a query's answer stays for five calls; later its first lines are left, which say what it showed."""
+        answer = "rows 1-400 of 400\nn,name\n" + "\n".join(f"{n},item {n}" for n in range(400))
+        wanted = call("query_memory", number=1, arguments='{"sql": "SELECT n, name FROM items"}')
+        await fill(context, user("List."), wanted, results(answer, name="query_memory"))
+
+        for number in range(2, 6):
+            prompt = await fill(context, call("run", number=number), results("ok", number=number))
+            assert answer == shown(prompt[2])
+        prompt = await talk(context, 20)
+
+        heading = (
+            "rows 1-400 of 400\nn,name\n(You have read this page; the same call shows it again.)"
+        )
+        assert shown(prompt[2]).startswith(heading)
 
 
 @pytest.mark.long

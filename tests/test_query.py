@@ -33,7 +33,7 @@ from memory_context.text.query import sandboxed_database as locked_database
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.tools.query_memory import QUERYING, QueryArgs
-from memory_context.tools.tool_calls_and_answers import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError, answer_limit
 from query_tables import FORMS, as_csv, questions, shop
 
 
@@ -63,7 +63,7 @@ def test_questions(form: str, seed: int, orders: int) -> None:
     for sql, expected in asked:
         answer = memory.query(sql)
         assert expected == [tuple(row) for row in answer], sql
-        told = QUERYING.answer(memory, QueryArgs(sql=sql), 2000).text
+        told = QUERYING.answer(memory, QueryArgs(sql=sql), answer_limit(QUERYING, None)).text
         assert memory.counter.count(told) <= 2000
 
 
@@ -367,6 +367,18 @@ def test_answer_for_a_model(most: int) -> None:
     assert f"OFFSET {len(rows)}" in more
     with pytest.raises(MemoryToolError, match="no such table"):
         QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM x"), most)
+
+
+def test_an_answer_has_the_size_of_a_page() -> None:
+    """An answer of a hundred rows is whole; of a larger one, there is a page as large as one of `retrieve_memory`."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(as_csv(shop(3).orders), key="orders")
+    limit = answer_limit(QUERYING, None)
+    whole = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM orders LIMIT 120"), limit).text
+    assert whole.startswith("rows 1-120 of 120\n")
+    page = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM orders"), limit).text
+    assert 3500 < memory.counter.count(page) <= 4000
+    assert 1050 == answer_limit(QUERYING, 500, 700)
 
 
 def test_a_row_that_is_too_long_is_cut() -> None:

@@ -119,8 +119,8 @@ def memory_tools(
     Args:
         memories: The memories; or a callable that returns, at each call of a tool, those of the caller.
         max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
-        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+        page_tokens: The most tokens of a page of `retrieve_memory` or `query_memory`; by default `max_tokens`, or 4,000
+            if that is not given either.
         queries: Whether `query_memory` is among the tools.
 
     Raises:

@@ -33,7 +33,10 @@ def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnsw
 
 
 def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
-    """Return the number of rows, as many rows as fit into *max_tokens*, and how to get the rest."""
+    """Return the number of rows, as many rows as fit into *max_tokens*, and how to get the rest.
+
+    If more rows follow, the page has two thirds of that, as a page of `retrieve_memory` has.
+    """
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
@@ -43,6 +46,8 @@ def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
     last_line = prompts.QUERY_MORE.format(offset=total)
     around = cost(f"{first_line}\n\n{last_line}")
     page = page_of(rows, 0, max(max_tokens - around, 1), cost)
+    if page.next_offset is not None:
+        page = page_of(rows, 0, max(max_tokens * 2 // 3 - around, 1), cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:
         return shown

@@ -17,7 +17,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
+from memory_context.model.tool_names import PAGE_TOKENS, PAGED_TOOLS
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -105,14 +105,14 @@ class Verb(Generic[Memories]):
 def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
     """Return the most tokens of an answer of *verb*: *max_tokens*, or 500 by default, but never fewer than 200.
 
-    A page of `retrieve_memory` has *page_tokens*; the last page of a text has up to half as many more.
+    A page of `retrieve_memory` or `query_memory` has *page_tokens*; the last page has up to half as many more.
 
     Raises:
         InvalidArgumentError: A limit is not a number of tokens.
     """
     check_arguments(max_tokens=max_tokens, page_tokens=page_tokens)
     limit = max_tokens or USUAL_ANSWER
-    if verb.name == RETRIEVE and (page_tokens or not max_tokens):
+    if verb.name in PAGED_TOOLS and (page_tokens or not max_tokens):
         limit = (page_tokens or PAGE_TOKENS) * 3 // 2
     return max(limit, LEAST_ANSWER)
 

@@ -18,7 +18,7 @@ from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.model.item import MemoryItem
-from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
+from memory_context.model.tool_names import PAGED_TOOLS, READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
@@ -114,7 +114,7 @@ def _read_texts(
     for index, message in reversed(list(enumerate(messages))):
         is_needed = message.is_result and (
             (goes_on_reading and _is_reader(message.source))
-            or (message.source == RETRIEVE and reads < PAGE_CALLS)
+            or (message.source in PAGED_TOOLS and reads < PAGE_CALLS)
         )
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         if reads and tokens[index] > least and not is_needed:
@@ -156,11 +156,11 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
 def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     """Return the places of the texts of *message* that were left whole on purpose, and may be folded now.
 
-    Among the answers of memory tools, only the pages of `retrieve_memory` may be folded. A text that should have been
+    Among the answers of memory tools, only pages may be folded. A text that should have been
     folded as it arrived, but was not because the store failed, stays as it is.
     """
     is_memory_tool = message.is_result and message.source in READING_TOOLS
-    if is_memory_tool and message.source != RETRIEVE:
+    if is_memory_tool and message.source not in PAGED_TOOLS:
         return []
     at_once = folder.threshold_of(message)
     exceeds = folder.manager.counter.exceeds
@@ -194,7 +194,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     """
     late = LateFold()
     for place in _unfolded(message, folder):
-        if message.source == RETRIEVE and message.is_result:
+        if message.source in PAGED_TOOLS and message.is_result:
             late.pages[place] = _heading(message.texts[place])
             continue
         folded = folder.fold_text(message, place, before, is_late=True)
@@ -211,7 +211,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
 
 
 def _heading(page: str) -> str:
-    """Return what is left of a page that was read from memory: the reference, and which lines the page showed."""
+    """Return what is left of a page that was read from memory: the lines that say what it showed."""
     heading = page.split("\n", 2)[:2]
     lines = [line[:HEADING_CHARACTERS] for line in heading]
     return "\n".join([*lines, prompts.PAGE_WAS_READ])
