@@ -21,7 +21,6 @@ from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
-    joined_tables,
     markdown_table,
     ruled_table,
 )
@@ -99,7 +98,7 @@ def _of_other_text(text: str) -> TextTable | None:
         case Kind.YAML:
             return configuration_table(text, yaml_documents(text))
         case _ if is_no_single_table(text):
-            return joined_tables(text)
+            return None
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
             return markdown_table(text) or _of_single_table(text) or _of_block(text)
         case _:
