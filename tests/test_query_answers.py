@@ -130,7 +130,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
 
 def test_what_is_no_cast(memory: MemoryManager) -> None:
     """A cast in a string, a quoted name or a comment is none, and a parenthesis in one of these ends none."""
-    sql = """SELECT 'CAST(took AS REAL)' AS a, "x", CAST(replace(took, '(', '') /* AS ) */ AS REAL)
+    sql = """SELECT 'CAST(took AS REAL)' AS a, "x", CAST /* ( */ (replace(took, '(', '') /* AS ) */ AS REAL)
         FROM (SELECT took, 1 AS "x" FROM p WHERE path <> 'CAST(x AS DATE)') -- CAST(took AS DATE)"""
     assert [("CAST(took AS REAL)", 1, took) for took in (5, 12, 7)] == list(memory.query(sql))
 

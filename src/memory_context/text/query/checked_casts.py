@@ -18,7 +18,7 @@ _INSERTED = re.compile(rf"{FUNCTION}\(|,[0-9]+\)(?=\s*AS\b)", re.IGNORECASE)
 _QUOTED = r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|\[[^\]]*+\]|--[^\n]*+|/\*.*?\*/"""
 # One of these, or a cast: what is before its first AS that is not in parentheses, and the type.
 _CAST = regex.compile(
-    rf"""{_QUOTED}|(?P<head>\bCAST\s*\()(?P<source>(?P<part>(?>{_QUOTED}|\((?&part)*+\)|[^()'"`\[]))*?)"""
+    rf"""{_QUOTED}|(?P<head>\bCAST(?:\s|/\*.*?\*/|--[^\n]*+\n)*+\()(?P<source>(?P<part>(?>{_QUOTED}|\((?&part)*+\)|[^()'"`\[]))*?)"""
     r"(?P<rest>\bAS\b\s*(?P<kind>(?:[^()]|\([^()]*+\))*+)\))",
     regex.IGNORECASE | regex.DOTALL,
 )
