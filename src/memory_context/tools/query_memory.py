@@ -12,6 +12,9 @@ from memory_context.text.read.rows_where_sql_holds import FoundRows
 from memory_context.tools.arguments_as_models_write_them import Key, LenientArgs, Text
 from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
+# Of an answer that is larger than a page, so many tokens are shown: it is narrowed or aggregated more often than read.
+LARGEST_START = 500
+
 
 class QueryArgs(LenientArgs):
     """The arguments of `query_memory`."""
@@ -33,10 +36,7 @@ def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnsw
 
 
 def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
-    """Return the number of rows, as many rows as fit into *max_tokens*, and how to get the rest.
-
-    If more rows follow, the page has two thirds of that, as a page of `retrieve_memory` has.
-    """
+    """Return the number of rows, and all of them, or if they cost more than *max_tokens*, the first ones and how to go on."""
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
@@ -47,7 +47,7 @@ def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
     around = cost(f"{first_line}\n\n{last_line}")
     page = page_of(rows, 0, max(max_tokens - around, 1), cost)
     if page.next_offset is not None:
-        page = page_of(rows, 0, max(max_tokens * 2 // 3 - around, 1), cost)
+        page = page_of(rows, 0, max(min(max_tokens, LARGEST_START) - around, 1), cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:
         return shown
