@@ -262,17 +262,21 @@ class _Uses:
             )
 
     def _check_absent(self, column: Expr, values: _Values, other: Expr) -> None:
-        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it: cells without a value are NULL in the database."""
+        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it because such cells are NULL in the database."""
         is_for_absent = other.is_string and not is_filled(other.name)
         if not is_for_absent or other.name in values.texts:
             return
         for asked in other.root().find_all(exp.Is):
             if isinstance(asked.expression, exp.Null) and asked.this == column:
                 return
-        raise InvalidQueryError(
-            f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
-            f"write {values.name} IS NULL"
-        )
+        for one in self._expanded.of(column):
+            is_null = f"CASE WHEN {_sql(one)} IS NULL THEN 1 END"
+            has_null, _ = self._loaded.given(is_null, one.text("table"))
+            if has_null:
+                raise InvalidQueryError(
+                    f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
+                    f"write {values.name} IS NULL"
+                )
 
     def _check_pattern(self, node: Expr) -> None:
         """Refuse patterns and text functions on a column of numbers that the database writes differently."""
