@@ -35,6 +35,12 @@ _ACCESS = re.compile(
 # `web-1  | ` before each line, as docker compose writes it; a level before a bar is no service.
 _SERVICE = re.compile(rf"(?!(?:{LEVELS}) )(?P<service>[\w.-]+) +\| ", re.IGNORECASE)
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
+# The names that time, level and source may have in lines of pairs.
+_NAMES_OF_PAIRS = (
+    ("time", "ts", "timestamp", "t"),
+    ("level", "lvl", "severity"),
+    ("logger", "source", "component", "caller", "service", "module"),
+)
 
 
 def log_table(text: str) -> TextTable:
@@ -130,10 +136,19 @@ def _zone(match: re.Match[str]) -> str:
 
 
 def _of_pairs(line: str) -> list[str | None]:
-    """Return the time and the level of a line such as ``time=… level=info msg="…" user=7``; its message is all of it."""
+    """Return the parts of a line such as ``time=… level=info msg="…" user=7``; other pairs are added to the message."""
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
-    time = pairs.get("time") or pairs.get("ts") or pairs.get("timestamp")
-    level = pairs.get("level") or pairs.get("lvl")
-    if stamp := _STAMP.match(time or ""):
+    parts = list[str | None]()
+    for names in _NAMES_OF_PAIRS:
+        given = next((name for name in names if name in pairs), "")
+        parts.append(pairs.pop(given, None))
+    time, level, source = parts
+    stamp = _STAMP.match(time or "")
+    if stamp:
         time = _time(stamp)
-    return [time, level and level.upper(), None, line]
+    if level:
+        level = level.upper()
+    words = pairs.pop("msg", "") or pairs.pop("message", "")
+    rest = [f"{name}={value}" for name, value in pairs.items()]
+    message = " ".join([words, *rest])
+    return [time, level, source, message.strip()]
