@@ -1,7 +1,7 @@
 """Expand the expressions of a statement to expressions over the tables' columns.
 
 Names of outputs, subqueries, unions and WITH clauses are followed. An expression may have several *alternatives*, one
-for each part of a UNION. What a WHERE clause leaves out is not considered.
+for each part of a UNION. A *guarded* expression is NULL in the rows that the WHERE clause of its query leaves out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from memory_context.text.rows.rows_under_columns import TextTable
 # Each WITH clause may double the expressions of the one before it. Beyond these limits, nothing is expanded.
 MOST_ALTERNATIVES = 50
 MOST_NODES = 500
+MOST_CONDITIONS = 10
+_GUARDS = "guards"
 Alternatives: TypeAlias = list[Expr]
 _Outputs: TypeAlias = list[tuple[str, Alternatives]]
 _GIVE_THEIR_ARGUMENT = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.Distinct)
@@ -45,14 +47,21 @@ class ExpandedExpressions:
         # Each query is expanded only once: a WITH clause may be named in a hundred places, or in itself.
         self._outputs_of = dict[int, _Outputs]()
         self._named = dict[tuple[int, str], dict[str, Alternatives]]()
+        self._conditions = dict[int, Alternatives]()
 
     def of(self, node: Expr) -> Alternatives:
         """Return expressions over columns of tables that together give the values of *node*.
 
         There are several for the parts of a UNION, and none if the values cannot be determined. ``max(a)``, and any other
         function that returns one of the values of its argument, is expanded to this argument. A count, a sum, or a
-        question about other rows becomes a placeholder.
+        question about other rows becomes a placeholder. The expressions give NULL in rows that the query leaves out;
+        `of_all_rows` removes this guard.
         """
+        alternatives = self._expanded(node)
+        conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
+        return [_where(one, conditions) for one in alternatives]
+
+    def _expanded(self, node: Expr) -> Alternatives:
         if isinstance(node, exp.Column):
             return self._of_column(node)
         if isinstance(node, exp.Query):
@@ -62,15 +71,15 @@ class ExpandedExpressions:
             argument = node.this
             if isinstance(node, exp.Distinct):
                 argument = node.expressions[0]
-            return self.of(argument)
+            return self._expanded(argument)
         if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
             # In parentheses, it is no longer a column: SQLite converts a text to a number only when comparing it with
             # a column.
-            return [exp.Paren(this=one.copy()) for one in self.of(node.this)]
+            return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
         gives_other_value = isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node)
         if gives_other_value or _asks_rows(node):
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
-        of_children = list(map(self.of, node.iter_expressions()))
+        of_children = list(map(self._expanded, node.iter_expressions()))
         return list(_with_children(node, of_children))
 
     def names_read_by(self, select: exp.Select) -> set[str]:
@@ -110,6 +119,24 @@ class ExpandedExpressions:
             if number == wanted:
                 return alternatives
         return []
+
+    def _other_conditions(self, node: Expr) -> Iterator[Alternatives]:
+        """Yield the expanded conditions of the WHERE clause around *node*, without the condition that *node* is in."""
+        select = node.find_ancestor(exp.Select)
+        where = select.args.get("where") if select else None
+        if where is None:
+            return
+        around = set(map(id, _and_all_above(node)))
+        conditions = [where.this]
+        if isinstance(where.this, exp.And):
+            conditions = list(where.this.flatten())
+        for condition in conditions:
+            key = id(condition)
+            if key in around:
+                continue
+            if key not in self._conditions:
+                self._conditions[key] = self._expanded(condition)
+            yield self._conditions[key]
 
     def _of_column(self, column: exp.Column) -> Alternatives:
         """Expand a column; empty if it is not a column of one of the tables, such as those of json_each."""
@@ -191,6 +218,26 @@ def _asks_rows(node: Expr) -> bool:
     return isinstance(node, exp.Exists) or isinstance(node.args.get("query"), exp.Query)
 
 
+def _where(expanded: Expr, conditions: list[Alternatives]) -> Expr:
+    """Return an expression that is NULL where the conditions that read the same table fail."""
+    tables = tables_of(expanded)
+    fitting = list[Expr]()
+    for condition in conditions:
+        same = [one for one in condition if tables_of(one) == tables]
+        if len(same) != 1:
+            continue
+        [only] = same
+        if not only.find(exp.Placeholder):
+            fitting.append(only)
+    size = _size(expanded) + sum(map(_size, fitting))
+    if not fitting or size > MOST_NODES:
+        return expanded
+    branch = exp.If(this=exp.and_(*fitting), true=expanded.copy())
+    guarded = exp.Case(ifs=[branch])
+    guarded.meta[_GUARDS] = True
+    return guarded
+
+
 def _size(expanded: Expr) -> int:
     return sum(1 for _ in expanded.walk())
 
@@ -198,6 +245,13 @@ def _size(expanded: Expr) -> int:
 def tables_of(expanded: Expr) -> set[str]:
     """Return the tables whose columns an expression reads."""
     return {column.table for column in expanded.find_all(exp.Column)}
+
+
+def of_all_rows(expanded: Expr) -> Expr:
+    """Return an expression without its guard, so that it gives the values of all rows."""
+    while expanded.meta.get(_GUARDS):
+        expanded = expanded.args["ifs"][0].args["true"]
+    return expanded
 
 
 def _with_children(node: Expr, of_children: list[Alternatives]) -> Iterator[Expr]:

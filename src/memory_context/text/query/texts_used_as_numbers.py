@@ -1,7 +1,7 @@
 """Refuse a statement that uses texts as numbers, or numbers as texts: SQLite would compute with them without an error.
 
-To know whether an expression gives texts or numbers, it is evaluated over all rows of its table. So the checks need not
-know the functions in it.
+To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads. So the checks
+need not know the functions in it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from memory_context.text.query.expanded_expressions import (
     Alternatives,
     ExpandedExpressions,
     is_total,
+    of_all_rows,
     tables_of,
 )
 from memory_context.text.query.number_notations_and_missing_values import (
@@ -96,7 +97,7 @@ _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The values of an expression over all rows of its table.
+    """The values of an expression over the rows that its query reads.
 
     Attributes:
         name: The expression's name in error messages.
@@ -252,10 +253,11 @@ class _Uses:
             has_numbers, _ = self._given(one)
             _, texts = self._given(other)
             text = next(filter(_LIKE_NUMBER.fullmatch, texts), None)
-            if not has_numbers or text is None or one == other:
+            is_same = of_all_rows(one) == of_all_rows(other)
+            if not has_numbers or text is None or is_same:
                 continue
-            of_numbers = _sql(one)
-            of_texts = _sql(other)
+            of_numbers = _sql(of_all_rows(one))
+            of_texts = _sql(of_all_rows(other))
             raise InvalidQueryError(
                 f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
                 f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
@@ -280,7 +282,7 @@ class _Uses:
 
     def _check_pattern(self, node: Expr) -> None:
         """Refuse patterns and text functions on a column of numbers that the database writes differently."""
-        for column in self._expanded.of(node):
+        for column in map(of_all_rows, self._expanded.of(node)):
             notation = self._notation(column)
             if notation and (notation.is_rewritten or notation.drops_zeros):
                 raise InvalidQueryError(
@@ -295,6 +297,7 @@ class _Uses:
         """Return the values of a node, given the expressions that it is expanded to."""
         node = node.unnest()
         given = list(map(self._given, alternatives))
+        alternatives = list(map(of_all_rows, alternatives))
         is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
         if is_column:
             counts = [len(texts) for _, texts in given]
@@ -317,7 +320,8 @@ class _Uses:
 
     def _given(self, expanded: Expr) -> tuple[bool, list[str]]:
         """Return the result of `LockedDatabase.given`, which evaluates each expression only once and only if it must."""
-        if isinstance(expanded, _GIVE_NUMBERS) or self._reads_texts(expanded):
+        unguarded = of_all_rows(expanded)
+        if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
             return True, []
         tables = tables_of(expanded)
         if len(tables) > 1 or expanded.find(exp.Placeholder):
