@@ -141,12 +141,11 @@ class ExpandedExpressions:
     def _of_column(self, column: exp.Column) -> Alternatives:
         """Expand a column; empty if it is not a column of one of the tables, such as those of json_each."""
         name = column.name.lower()
-        select = column.find_ancestor(exp.Select)
-        while select is not None:
-            named = self._named_in(select, column.table)
-            if name in named:
-                return named[name]
-            select = select.find_ancestor(exp.Select)
+        for above in _and_all_above(column):
+            if isinstance(above, exp.Select):
+                named = self._named_in(above, column.table)
+                if name in named:
+                    return named[name]
         return []
 
     def _named_in(self, select: exp.Select, source_name: str) -> dict[str, Alternatives]:
@@ -273,19 +272,25 @@ def _sources(select: exp.Select) -> Iterator[Expr]:
             yield clause.this
 
 
+def _and_all_above(node: Expr) -> Iterator[Expr]:
+    """Yield a node, then the nodes that it is in, innermost first."""
+    above: Expr | None = node
+    while above is not None:
+        yield above
+        above = above.parent
+
+
 def _with_clause(source: Expr) -> exp.CTE | None:
     """Return the WITH clause that a source names, unless the source is within this clause."""
     name = source.name.lower()
     within = source.find_ancestor(exp.CTE)
-    above: Expr | None = source
-    while above is not None:
+    for above in _and_all_above(source):
         clauses = above.args.get("with_") or exp.With()
         for clause in clauses.expressions:
             is_around = clause is within
             is_named = clause.alias.lower() == name
             if is_named and not is_around and isinstance(clause, exp.CTE):
                 return clause
-        above = above.parent
     return None
 
 
