@@ -18,8 +18,9 @@ _INSERTED = re.compile(rf"{FUNCTION}\(|,[0-9]+\)(?=\s*AS\b)", re.IGNORECASE)
 _QUOTED = r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|\[[^\]]*+\]|--[^\n]*+|/\*.*?\*/"""
 # One of these, or a cast: what is before its first AS that is not in parentheses, and the type.
 _CAST = regex.compile(
-    rf"""{_QUOTED}|(?P<head>\bCAST(?:\s|/\*.*?\*/|--[^\n]*+\n)*+\()(?P<source>(?P<part>(?>{_QUOTED}|\((?&part)*+\)|[^()'"`\[]))*?)"""
-    r"(?P<rest>\bAS\b\s*(?P<kind>(?:[^()]|\([^()]*+\))*+)\))",
+    rf"""{_QUOTED}|(?P<head>\bCAST(?:\s|/\*.*?\*/|--[^\n]*+\n)*+\()"""
+    rf"""(?>(?P<source>(?P<part>(?>{_QUOTED}|\((?&part)*+\)|[^()'"`\[]))*?)(?=\bAS\b))"""
+    rf"""(?P<rest>AS\s*+(?P<kind>(?:{_QUOTED}|[^()'"`\[]|\((?:{_QUOTED}|[^()'"`\[])*+\))*+)\))""",
     regex.IGNORECASE | regex.DOTALL,
 )
 _TYPE_OF_TEXTS = re.compile("CHAR|CLOB|TEXT|BLOB", re.IGNORECASE)
