@@ -18,6 +18,7 @@ from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.model.item import MemoryItem
+from memory_context.model.reference import leading_key
 from memory_context.model.tool_names import PAGED_TOOLS, READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
@@ -167,7 +168,8 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     unfolded = list[int]()
     for place, text in message.texts.items():
         was_due = at_once is not None and exceeds(text, at_once)
-        if not was_due and place not in message.known.folded:
+        is_left_of_page = is_memory_tool and text.endswith(prompts.PAGE_WAS_READ)
+        if not (was_due or is_left_of_page or place in message.known.folded):
             unfolded.append(place)
     return unfolded
 
@@ -230,11 +232,13 @@ def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message
     """Return *message* with the replacements of its texts, and count the folds."""
     shown = folder.with_folds(message, late.folds)
     if late.pages:
+        placeholders = [place for place, heading in late.pages.items() if leading_key(heading)]
         facts = replace(
             shown.known,
             # None of their lines is in the prompt any longer.
             lines=dict.fromkeys(shown.known.lines, ()),
-            folded=(*shown.known.folded, *late.pages),
+            # A heading without a reference is no placeholder: that of an answer of `query_memory`.
+            folded=(*shown.known.folded, *placeholders),
         )
         shown = shown.with_texts(late.pages, facts)
     if late.items:
