@@ -108,7 +108,7 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
         typer.Option(
             min=200,
             metavar="N",
-            help="The maximum size of a page of retrieve_memory or query_memory, in tokens.",
+            help="The maximum size of a page of retrieve_memory, in tokens.",
             show_default="--max-tokens, or 4000",
         ),
     ] = None,

@@ -38,7 +38,7 @@ class Tools:
     Args:
         verbs: The verbs, and what each works on.
         max_tokens: The most tokens of an answer; see `answer_limit`.
-        page_tokens: The most tokens of a page of `retrieve_memory` or `query_memory`; see `answer_limit`.
+        page_tokens: The most tokens of a page of `retrieve_memory`; see `answer_limit`.
     """
 
     def __init__(
