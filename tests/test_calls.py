@@ -138,6 +138,10 @@ class TestWhatIsKept:
                 await context.add_message(user(f"Go on with {number}."))
                 await context.get_messages()
             after = kept_calls(context.manager)[-1].tokens_full
+            rows = f"rows 1-900 of 900\nline\n{LOG[:20_000]}"
+            await context.add_message(results(rows, name="query_memory"))
+            await context.get_messages()
+            assert after == kept_calls(context.manager)[-1].tokens_full
             await context.add_message(results("12 moons", name="get_memory"))
             await context.get_messages()
             last = kept_calls(context.manager)[-1]

@@ -14,6 +14,8 @@ from langchain_core.tools import tool
 
 from langchain_memory_context.testing import call as lc_call
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, Scope
+from memory_context import sentences_models_read as prompts
+from memory_context.conversation.folding.late_folds import due_messages
 from memory_context.stores import MemoryStore
 from messages import LOG, call, results, user
 from test_context import fill, shown
@@ -193,7 +195,7 @@ class TestReaders:
 
 
 class TestPages:
-    """What `retrieve_memory` has shown."""
+    """What `retrieve_memory` and `query_memory` have shown."""
 
     async def test_folded_to_its_heading(self, context: MemoryContext) -> None:
         """A page that was read long ago leaves its heading: no second copy is stored, and nothing of it is in sight."""
@@ -215,10 +217,45 @@ class TestPages:
 
         heading = shown(prompt[4])
         assert heading.startswith(f"[MemoryRef: {ref.key}")
-        assert heading.endswith("retrieve_memory shows it again.)")
+        assert heading.endswith("the same call shows it again.)")
         assert len(heading.split("\n")) <= 3
         assert before == context.manager.memory_store.count(context.manager.scope)
         assert ref.key in context.shown_keys()
+
+    async def test_answers_of_queries(self, context: MemoryContext) -> None:
+        """A page of a query's answer stays for five calls; later its first lines are left, which say what it showed."""
+        answer = "rows 1-400 of 400\nn,name\n" + "\n".join(f"{n},item {n}" for n in range(400))
+        wanted = call("query_memory", number=1, arguments='{"sql": "SELECT n, name FROM items"}')
+        await fill(context, user("List."), wanted, results(answer, name="query_memory"))
+
+        for number in range(2, 6):
+            prompt = await fill(context, call("run", number=number), results("ok", number=number))
+            assert answer == shown(prompt[2])
+        prompt = await talk(context, 20)
+
+        heading = (
+            "rows 1-400 of 400\nn,name\n(You have read this page; the same call shows it again.)"
+        )
+        assert heading == shown(prompt[2])
+        # References are explained at the first one, which this heading is not.
+        prompt = await fill(context, call("run", number=9), results(LOG, number=9))
+        assert shown(prompt[-1]).endswith(prompts.ABOUT_REFERENCES)
+        assert heading == shown(prompt[2])
+
+    async def test_what_is_left_is_not_folded_again(self, context: MemoryContext) -> None:
+        """The heading of a query's answer is not due again, even if its names alone are above the threshold."""
+        # Each of these characters takes several tokens.
+        names = "\N{CUNEIFORM SIGN A}," * 200
+        answer = f"rows 1-400 of 400\n{names}\n" + "1,\n" * 4000
+        await fill(
+            context, user("List."), call("query_memory"), results(answer, name="query_memory")
+        )
+        await talk(context, 20)
+
+        messages = context._history.messages  # noqa: SLF001 - what the next call will see
+        assert messages[2].text.endswith(prompts.PAGE_WAS_READ)
+        folder = context._conversation.folder  # noqa: SLF001 - the one that decides about them
+        assert not due_messages(messages, len(messages), folder)
 
 
 @pytest.mark.long

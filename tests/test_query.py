@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from autogen_core import FunctionCall
+from autogen_core import CancellationToken, FunctionCall
 from autogen_core.tools import FunctionTool
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
@@ -18,9 +19,11 @@ from langchain_core.tools import tool as langchain_tool
 from commands import in_this_process
 from for_each import first_quick, for_each
 from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context import memory_tools as langchain_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, QueryResult
 from memory_context.agent_framework import MemoryContextProvider
+from memory_context.autogen import memory_tools as autogen_tools
 from memory_context.exceptions import (
     InvalidQueryError,
     InvalidSelectionError,
@@ -33,7 +36,7 @@ from memory_context.text.query import sandboxed_database as locked_database
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.tools.query_memory import QUERYING, QueryArgs
-from memory_context.tools.tool_calls_and_answers import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError, answer_limit
 from query_tables import FORMS, as_csv, questions, shop
 
 
@@ -63,7 +66,7 @@ def test_questions(form: str, seed: int, orders: int) -> None:
     for sql, expected in asked:
         answer = memory.query(sql)
         assert expected == [tuple(row) for row in answer], sql
-        told = QUERYING.answer(memory, QueryArgs(sql=sql), 2000).text
+        told = QUERYING.answer(memory, QueryArgs(sql=sql), answer_limit(QUERYING, None)).text
         assert memory.counter.count(told) <= 2000
 
 
@@ -367,6 +370,61 @@ def test_answer_for_a_model(most: int) -> None:
     assert f"OFFSET {len(rows)}" in more
     with pytest.raises(MemoryToolError, match="no such table"):
         QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM x"), most)
+
+
+def test_an_answer_is_whole_or_begun() -> None:
+    """An answer that fits the largest page of `retrieve_memory` is whole; of a larger one, a short beginning is shown."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(as_csv(shop(3).orders), key="orders")
+    limit = answer_limit(QUERYING, None)
+    whole = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM orders LIMIT 120"), limit).text
+    assert whole.startswith("rows 1-120 of 120\n")
+    page = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM orders"), limit).text
+    assert 400 < memory.counter.count(page) <= 500
+    assert 1050 == answer_limit(QUERYING, 500, 700)
+
+
+@for_each(
+    "max_tokens, page_tokens, least, most",
+    [
+        (None, None, 400, 500),
+        (2000, None, 1900, 2000),
+        (300, None, 200, 300),
+        (2000, 4000, 1900, 2000),
+        (2000, 1000, 900, 1000),
+        (300, 4000, 400, 500),
+    ],
+)
+def test_a_large_answer_begins_with_what_the_caller_allows(
+    sqlite_url: str, max_tokens: int | None, page_tokens: int | None, least: int, most: int
+) -> None:
+    """The beginning has the caller's own limit, 500 tokens if that is more, and at most a page; also of a loaded tool."""
+    memory = MemoryManager(sqlite_url, user_id="ann")
+    key = memory.store(as_csv(shop(3).orders))
+    asked = {"sql": f"SELECT * FROM {key}"}
+    limits: Any = {"max_tokens": max_tokens, "page_tokens": page_tokens, "queries": True}
+    by_name: dict[str, Any] = {tool.name: tool for tool in autogen_tools(memory, **limits)}
+    autogen = by_name["query_memory"]
+    loaded = type(autogen).load_component(autogen.dump_component())
+    by_name = {tool.name: tool for tool in langchain_tools(memory, **limits)}
+    answers = [
+        by_name["query_memory"].invoke(asked),
+        asyncio.run(autogen.run_json(asked, CancellationToken())),
+        asyncio.run(loaded.run_json(asked, CancellationToken())),
+    ]
+    for answer in answers:
+        assert least < memory.counter.count(answer) <= most
+
+
+def test_a_large_answer_begins_with_a_whole_row() -> None:
+    """If not one row fits into the beginning, the answer is as large as a whole one may be."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    words = " ".join(str(number) for number in range(400))
+    memory.store(json.dumps([{"n": n, "words": words} for n in range(30)]), key="long")
+    limit = answer_limit(QUERYING, None)
+    page = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM long"), limit).text
+    assert f"0,{words}\n1,{words}\n" in page
+    assert memory.counter.count(page) <= limit
 
 
 def test_a_row_that_is_too_long_is_cut() -> None:

@@ -134,6 +134,13 @@ def test_names_of_casts(memory: MemoryManager) -> None:
     assert ("CAST( took  AS real )", "max(1, cast('7' as int))") == answer.columns
 
 
+def test_what_is_no_cast(memory: MemoryManager) -> None:
+    """A cast in a string, a quoted name or a comment is none, and a parenthesis in one of these ends none."""
+    sql = """SELECT 'CAST(took AS REAL)' AS a, "x", CAST /* ( */ (replace(took, '(', '') /* AS ) */ AS REAL)
+        FROM (SELECT took, 1 AS "x" FROM p WHERE path <> 'CAST(x AS DATE)') -- CAST(took AS DATE)"""
+    assert [("CAST(took AS REAL)", 1, took) for took in (5, 12, 7)] == list(memory.query(sql))
+
+
 @for_each(
     "sql, told",
     [
@@ -184,6 +191,10 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT sum(CAST(replace(x, '$', '') AS REAL)) FROM (SELECT '$1,200' AS x)", "'1,200' in replace"),
         ("SELECT CAST(substr(x, 1, 5) AS INT) FROM (SELECT '12h' AS x UNION ALL SELECT '5d3h')", "'12h' and '5d3h'"),
         ("SELECT CAST(day AS DATE) FROM o", "no type DATE.*day"),
+        ("SELECT CAST('$1,200' AS REAL /* net :( */)", r"'\$1,200' for another number"),
+        ("SELECT CAST('$1,200' AS REAL -- VAT (19%\n)", r"'\$1,200' for another number"),
+        ("SELECT CAST('$1,200' AS \"REAL)\")", r"'\$1,200' for another number"),
+        ("SELECT CAST('$1,200' AS" + " " * 9_800 + "INT/*(*/)", r"'\$1,200' for another number"),
         ("SELECT CAST(k AS UNSIGNED BIG INT) FROM m WHERE v > 6", "a form that cannot be checked"),
         # orders
         ("SELECT path FROM p ORDER BY took", r"took .*'12ms' would come before '5ms'.*CAST\(took AS REAL\).*took \|\| ''"),

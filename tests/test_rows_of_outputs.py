@@ -1120,7 +1120,7 @@ content-type: application/json
         (_RST, ("id", "name"), 2),
         (_RST.replace("2 ", "----  ----\n2 "), ("id", "name"), 2),
         (_TOP + "\n" + _TOP.partition("\n\n")[2].replace("USER", "TEAM"), ("line", "text"), 11),
-        (_TABLES.format(other="id"), ("id", "name"), 3),
+        (_TABLES.format(other="id"), ("line", "text"), 10),
         (_TABLES.format(other="no"), ("line", "text"), 10),
         ("Sales of Lyon  1,250  2,300\nSales of Kiel  9,125  7,100\n" * 3, ("line", "text"), 6),
     ],

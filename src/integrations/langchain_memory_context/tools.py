@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, SkipValidation
 
 from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.conversation.ask_memories_by_key import MemoryReader
@@ -41,7 +41,8 @@ class VerbTool(BaseTool):
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
-    max_tokens: int = 500
+    # Validation would make a plain number of an `AnswerLimit`.
+    max_tokens: SkipValidation[int] = 500
     open_tiers: Sequence[str] = tuple(tier.name for tier in TIERS)
     _verb: Verb[Any] = PrivateAttr()
     _owner: Callable[[], CountsTokens] = PrivateAttr()
@@ -120,7 +121,7 @@ def memory_tools(
         memories: The memories; or a callable that returns, at each call of a tool, those of the caller.
         max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+            given either. An answer of `query_memory` that fits a page is whole; a larger one is begun.
         queries: Whether `query_memory` is among the tools.
 
     Raises:

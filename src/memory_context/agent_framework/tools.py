@@ -86,7 +86,7 @@ def memory_tools(
         memories: The memories.
         max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+            given either. An answer of `query_memory` that fits a page is whole; a larger one is begun.
         queries: Whether `query_memory` is among the tools.
 
     Raises:

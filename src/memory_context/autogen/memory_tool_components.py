@@ -41,6 +41,7 @@ from memory_context.tools.note_tools import (
 from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.tool_calls_and_answers import (
+    AnswerLimit,
     CountsTokens,
     MemoryToolError,
     Verb,
@@ -57,7 +58,12 @@ class MemoryToolConfig(ConnectionConfig):
     """The settings to load a tool on the same memories, limited to the same places."""
 
     max_tokens: int
+    start_tokens: int | None = None
     places: list[tuple[str, str]] | None = None
+
+    def limit(self) -> AnswerLimit:
+        """Return the limit of an answer."""
+        return AnswerLimit(self.max_tokens, self.start_tokens)
 
     def manager(self) -> MemoryManager:
         """Return a manager of the memories."""
@@ -182,12 +188,15 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         offered = self._manager.offered.places
         places = None if offered is None else sorted(offered)
         return MemoryToolConfig(
-            **self._manager.connection(), max_tokens=self._max_tokens, places=places
+            **self._manager.connection(),
+            max_tokens=self._max_tokens,
+            start_tokens=self._max_tokens.start,
+            places=places,
         )
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
-        tool = cls(config.manager(), max_tokens=config.max_tokens)
+        tool = cls(config.manager(), max_tokens=config.limit())
         tool._loaded = True
         return tool
 
@@ -364,7 +373,7 @@ def memory_tools(
         memories: The memories.
         max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+            given either. An answer of `query_memory` that fits a page is whole; a larger one is begun.
         queries: Whether `query_memory` is among the tools.
 
     Raises:

@@ -69,8 +69,8 @@ class FoldPolicy:
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
         read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
-        page_tokens: The largest page of `retrieve_memory`; the last page of a text may be half as large again.
-            Never more than a quarter of a context's `max_tokens`.
+        page_tokens: The largest page of `retrieve_memory`; the last page of a text may be half as large again, and so may
+            a whole answer of `query_memory`. Never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
             one, they are described by their kind.
         counter: Counts tokens; by default, the process's counter does. A provider is never asked.

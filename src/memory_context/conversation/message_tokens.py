@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,13 +10,15 @@ from functools import cached_property
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef
-from memory_context.model.tool_names import MEMORY_TOOLS
+from memory_context.model.tool_names import MEMORY_TOOLS, QUERY
 from memory_context.text.words_and_names import labels, names
 
 # What a provider adds to each message for its role and its limits.
 MESSAGE_TOKENS = 4
 # What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
 PICTURE_TOKENS = 765
+# An answer of `query_memory` may have no reference: "rows 1-400 of 400".
+_ROWS_OF_ANSWER = re.compile(r"rows \d+-\d+ of \d+\n")
 
 
 @dataclass
@@ -42,6 +45,9 @@ class LedgerEntry:
         # Without this library there would be no stored texts that its tools answer with. Others' tools have such names, too.
         may_be_ours = self.message.is_result and self.message.source in MEMORY_TOOLS
         if may_be_ours and MemoryRef.find_all(self.message.text):
+            return 0
+        may_be_rows = self.message.is_result and self.message.source == QUERY
+        if may_be_rows and _ROWS_OF_ANSWER.match(self.message.text):
             return 0
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0

@@ -52,7 +52,7 @@ def serve(  # noqa: PLR0913 - each is a setting of its own, with a default
         host: The address to listen on; 127.0.0.1 by default.
         max_tokens: The most tokens of a tool's answer; 500 by default.
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+            given either. An answer of `query_memory` that fits a page is whole; a larger one is begun.
 
     Raises:
         InvalidArgumentError: The address is not a loopback one and there is no token, the token is too short, the port

@@ -45,7 +45,7 @@ def mcp_server(
         verbs: The server's tools, each with the object that it works on; by default those for *memories*.
         max_tokens: The most tokens of a tool's answer, at least 200; 500 by default.
         page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
-            given either.
+            given either. An answer of `query_memory` that fits a page is whole; a larger one is begun.
     """
     check_owner(memories, MemoryManager, ScopedMemory)
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories

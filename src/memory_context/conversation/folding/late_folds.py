@@ -18,7 +18,8 @@ from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.model.item import MemoryItem
-from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
+from memory_context.model.reference import leading_key
+from memory_context.model.tool_names import PAGED_TOOLS, READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
@@ -114,7 +115,7 @@ def _read_texts(
     for index, message in reversed(list(enumerate(messages))):
         is_needed = message.is_result and (
             (goes_on_reading and _is_reader(message.source))
-            or (message.source == RETRIEVE and reads < PAGE_CALLS)
+            or (message.source in PAGED_TOOLS and reads < PAGE_CALLS)
         )
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         if reads and tokens[index] > least and not is_needed:
@@ -156,18 +157,19 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
 def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     """Return the places of the texts of *message* that were left whole on purpose, and may be folded now.
 
-    Among the answers of memory tools, only the pages of `retrieve_memory` may be folded. A text that should have been
+    Among the answers of memory tools, only pages may be folded. A text that should have been
     folded as it arrived, but was not because the store failed, stays as it is.
     """
     is_memory_tool = message.is_result and message.source in READING_TOOLS
-    if is_memory_tool and message.source != RETRIEVE:
+    if is_memory_tool and message.source not in PAGED_TOOLS:
         return []
     at_once = folder.threshold_of(message)
     exceeds = folder.manager.counter.exceeds
     unfolded = list[int]()
     for place, text in message.texts.items():
         was_due = at_once is not None and exceeds(text, at_once)
-        if not was_due and place not in message.known.folded:
+        is_left_of_page = is_memory_tool and text.endswith(prompts.PAGE_WAS_READ)
+        if not (was_due or is_left_of_page or place in message.known.folded):
             unfolded.append(place)
     return unfolded
 
@@ -194,7 +196,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     """
     late = LateFold()
     for place in _unfolded(message, folder):
-        if message.source == RETRIEVE and message.is_result:
+        if message.source in PAGED_TOOLS and message.is_result:
             late.pages[place] = _heading(message.texts[place])
             continue
         folded = folder.fold_text(message, place, before, is_late=True)
@@ -211,7 +213,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
 
 
 def _heading(page: str) -> str:
-    """Return what is left of a page that was read from memory: the reference, and which lines the page showed."""
+    """Return what is left of a page that was read from memory: the lines that say what it showed."""
     heading = page.split("\n", 2)[:2]
     lines = [line[:HEADING_CHARACTERS] for line in heading]
     return "\n".join([*lines, prompts.PAGE_WAS_READ])
@@ -230,11 +232,13 @@ def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message
     """Return *message* with the replacements of its texts, and count the folds."""
     shown = folder.with_folds(message, late.folds)
     if late.pages:
+        placeholders = [place for place, heading in late.pages.items() if leading_key(heading)]
         facts = replace(
             shown.known,
             # None of their lines is in the prompt any longer.
             lines=dict.fromkeys(shown.known.lines, ()),
-            folded=(*shown.known.folded, *late.pages),
+            # A heading without a reference is no placeholder: that of an answer of `query_memory`.
+            folded=(*shown.known.folded, *placeholders),
         )
         shown = shown.with_texts(late.pages, facts)
     if late.items:

@@ -13,7 +13,7 @@ from memory_context.text.rows.command_columns import certain_columns
 from memory_context.text.rows.names_in_first_row import is_number
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.rows.ruled_tables import is_no_single_table, joined_tables, ruled_table
+from memory_context.text.rows.ruled_tables import is_no_single_table, ruled_table
 from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
@@ -33,9 +33,9 @@ def describe_table(sample: Sample) -> Description | None:
         or _described(certain_columns, text, "table")
     )
     # Looked at last, because the whole text is searched for it.
-    if found is None or not is_no_single_table(text):
-        return found
-    return _described(joined_tables, text)
+    if found is None or is_no_single_table(text):
+        return None
+    return found
 
 
 def _named_table(text: str) -> TextTable | None:

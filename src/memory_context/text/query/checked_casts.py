@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
-from sqlglot import Token, TokenType, tokenize
+import regex
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.number_notations_and_missing_values import is_plain_number
@@ -15,6 +14,15 @@ from memory_context.text.query.quantities_in_texts import is_cast_whole, shown, 
 FUNCTION = "number_to_cast"
 _WITHOUT_UNIT = ("", 1.0)
 _INSERTED = re.compile(rf"{FUNCTION}\(|,[0-9]+\)(?=\s*AS\b)", re.IGNORECASE)
+# In these, a word means nothing: strings, quoted names and comments.
+_QUOTED = r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|\[[^\]]*+\]|--[^\n]*+|/\*.*?\*/"""
+# One of these, or a cast: what is before its first AS that is not in parentheses, and the type.
+_CAST = regex.compile(
+    rf"""{_QUOTED}|(?P<head>\bCAST(?:\s|/\*.*?\*/|--[^\n]*+\n)*+\()"""
+    rf"""(?>(?P<source>(?P<part>(?>{_QUOTED}|\((?&part)*+\)|[^()'"`\[]))*?)(?=\bAS\b))"""
+    rf"""(?P<rest>AS\s*+(?P<kind>(?:{_QUOTED}|[^()'"`\[]|\((?:{_QUOTED}|[^()'"`\[])*+\))*+)\))""",
+    regex.IGNORECASE | regex.DOTALL,
+)
 _TYPE_OF_TEXTS = re.compile("CHAR|CLOB|TEXT|BLOB", re.IGNORECASE)
 _TYPE_OF_TIMES = re.compile("DATE|TIME", re.IGNORECASE)
 
@@ -71,51 +79,32 @@ class CheckedCasts:
         return value
 
     def _with_calls(self, sql: str) -> str:
-        """Return the statement with calls such as ``CAST(number_to_cast(amount,0) AS REAL)``."""
-        insertions = list[tuple[int, str]]()
-        # For each open parenthesis: the token before it, itself, and the AS tokens in it.
-        open_ = list[list[Token]]()
-        for before, token in pairwise(tokenize(sql, read="sqlite")):
-            kind = token.token_type
-            if kind == TokenType.L_PAREN:
-                open_.append([before, token])
-            elif kind == TokenType.ALIAS and open_:
-                open_[-1].append(token)
-            elif kind == TokenType.R_PAREN and open_:
-                word, opening, *as_ = open_.pop()
-                if not as_ or not _is_cast(word):
-                    continue
-                first_as = as_[0]
-                if self._is_to_number(sql, opening, first_as, token):
-                    cast = len(self._sources) - 1
-                    insertions.append((opening.end + 1, f"{FUNCTION}("))
-                    insertions.append((first_as.start, f",{cast})"))
-        # From the end, so that the positions before stay right.
-        for position, text in sorted(insertions, reverse=True):
-            sql = sql[:position] + text + sql[position:]
-        return sql
+        """Return the statement, or a part of it, with calls such as ``CAST(number_to_cast(amount,0) AS REAL)``."""
+        return _CAST.sub(self._with_call, sql)
 
-    def _is_to_number(self, sql: str, opening: Token, as_: Token, closing: Token) -> bool:
-        """Return whether a cast is to a number, and record the text of its argument.
+    def _with_call(self, match: regex.Match[str]) -> str:
+        """Return a cast to a number with a call in it, and record the text of its argument; other matches as they are.
 
         Raises:
             InvalidQueryError: The cast is to a date.
         """
-        source = sql[opening.end + 1 : as_.start].strip()
-        kind = sql[as_.end + 1 : closing.start].strip()
+        source = match["source"]
+        if source is None:
+            return match[0]
+        kind = match["kind"].strip()
         if _TYPE_OF_TIMES.match(kind):
             raise InvalidQueryError(
-                f"SQLite has no type {kind}, and would turn {source} into a number: compare the text, or date({source})"
+                f"SQLite has no type {kind}, and would turn {source.strip()} into a number: compare the text, "
+                f"or date({source.strip()})"
             )
-        self._sources.append(source)
-        return not _TYPE_OF_TEXTS.search(kind)
+        checked = self._with_calls(source)
+        if not _TYPE_OF_TEXTS.search(kind):
+            cast = len(self._sources)
+            self._sources.append(source.strip())
+            checked = f"{FUNCTION}({checked},{cast})"
+        return f"{match['head']}{checked}{match['rest']}"
 
 
 def as_written(name: str) -> str:
     """Return the name of an output column as it would be without the inserted calls."""
     return _INSERTED.sub("", name)
-
-
-def _is_cast(word: Token) -> bool:
-    is_word = word.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
-    return is_word and word.text.upper() == "CAST"

@@ -218,12 +218,8 @@ class _Uses:
         if not arguments:
             return
         time, *others = arguments
-        modifiers = [one.name.lower() for one in others if one.is_string]
-        unit = ""
-        for modifier in _UNITS_OF_TIME:
-            if modifier in modifiers:
-                unit = f", '{modifier}'"
-                break
+        units = [f", {_sql(one)}" for one in others if one.name.lower() in _UNITS_OF_TIME]
+        unit = "".join(units).lower()
         name = _sql(time)
         for one in self._expanded.of(time):
             number = _sql(one)

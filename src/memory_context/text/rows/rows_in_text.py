@@ -18,11 +18,9 @@ from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.record_blocks import record_table
-from memory_context.text.rows.records_of_xml import xml_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
-    joined_tables,
     markdown_table,
     ruled_table,
 )
@@ -79,7 +77,7 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
     value = parse(text)
     if value is not NOTHING:
         return table_of_value(value)
-    table = _of_objects(text) or _of_markup(text) or _of_other_text(text)
+    table = _of_objects(text) or _of_page(text) or _of_other_text(text)
     if table or not may_lead:
         return table
     rest = behind_lead(text)
@@ -100,18 +98,18 @@ def _of_other_text(text: str) -> TextTable | None:
         case Kind.YAML:
             return configuration_table(text, yaml_documents(text))
         case _ if is_no_single_table(text):
-            return joined_tables(text)
+            return None
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
             return markdown_table(text) or _of_single_table(text) or _of_block(text)
         case _:
             return markdown_table(text)
 
 
-def _of_markup(text: str) -> TextTable | None:
-    """Return the records of XML, or the rows of the largest table of an HTML page; None for other texts."""
+def _of_page(text: str) -> TextTable | None:
+    """Return the rows of the largest table of an HTML page; None for other texts."""
     page = words_of_page(text)
     if page is None:
-        return xml_table(text)
+        return None
     tables = (block for block in page.text.split(BLANK_LINE) if block.startswith("| "))
     largest = max(tables, key=len, default="")
     if "\n" not in largest or len(largest) < LEAST_OF_PAGE * len(page.text):

@@ -107,24 +107,6 @@ def is_no_single_table(text: str) -> bool:
     return tables > 1 or _LEFT_OUT.search(text) is not None
 
 
-def joined_tables(text: str) -> TextTable | None:
-    """Return the rows of all tables that a text consists of; None if their columns differ, or anything else is in it."""
-    if _LEFT_OUT.search(text):
-        return None
-    tables = list[TextTable]()
-    for block in filter(str.strip, text.split(BLANK_LINE)):
-        table = ruled_table(block) if begins_ruled(block.strip("\n")) else None
-        if table is None or (tables and table.columns != tables[0].columns):
-            return None
-        tables.append(table)
-
-    def rows() -> Iterator[Row]:
-        for table in tables:
-            yield from table.rows()
-
-    return TextTable(tables[0].columns, rows, f"the {len(tables)} tables")
-
-
 def begins_ruled(block: str) -> bool:
     """Return whether a rule of columns is in the first or the second line: nothing but the names is above them."""
     return any(map(_is_rule_of_columns, block.split("\n", 2)[:2]))
