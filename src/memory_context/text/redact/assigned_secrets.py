@@ -97,7 +97,7 @@ _VALUE_ENDS = (" ", "\t", '"', "'", "`", ",", ";")
 # What may be between the beginning of a line and a name to which the line assigns a value. The line may be inside a
 # string, after an escaped line break.
 _LINE_START = regex.compile(
-    r"(?<=(?:\A|[\r\n]|(?P<escaped>\\n))[ \t]{0,40}(?:[+>-][ \t]{0,40})?"
+    r"(?<=(?:\A|[\r\n]|(?P<escaped>\\n))[ \t]{0,120}(?:[+>-][ \t]{0,120})?"
     r"(?:(?:export|set|ENV|ARG)[ \t]{1,8})?[\w.-]{0,80})"
 )
 _ASSIGNMENT = regex.compile(r"[ \t]*=[ \t]*|:[ \t]+")
