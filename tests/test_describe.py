@@ -101,7 +101,7 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         (TRACEBACK, "traceback: KeyError 'user_id' in app/auth.py:88"),
         (HTML, 'HTML page "Orders & carts", 14 links'),
         (f"Contents of https://x.org/a:\n{HTML}", 'HTML page "Orders & carts", 14 links'),
-        (YAML, "YAML, 8 lines: version, services"),
+        (YAML, "YAML, 8 lines: version, services (2)"),
         ("", "empty text"),
         (" \n\t\n", "blank text"),
         ("done", "text, 1 line: done"),
@@ -584,7 +584,7 @@ def test_languages_that_look_alike(code: str, line: str) -> None:
         ),
         (
             "title: shop\nservices:\n  web:\n    image: a\n  db:\n    image: b\n",
-            "YAML, 6 lines: title, services",
+            "YAML, 6 lines: title, services (2)",
         ),
     ],
 )

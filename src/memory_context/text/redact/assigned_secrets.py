@@ -13,7 +13,7 @@ from functools import cache
 
 import regex
 
-from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
+from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_pattern
 from memory_context.text.redact.names_of_secrets import (
     NAMED_SECRET,
     PASSWORD,
@@ -94,9 +94,12 @@ _STRING_PREFIX = (
 _ESCAPES = re.compile(r"\\[bfnrt]")
 _BRACKETS = ("(", "[", "{")
 _VALUE_ENDS = (" ", "\t", '"', "'", "`", ",", ";")
-# What may be between the beginning of a line and the end of a name to which the line assigns a value.
-_LINE_START = regex.compile(r"[ \t]*+(?:[+>-][ \t]*+)?(?:(?:export|set|ENV|ARG)[ \t]++)?[\w.-]*+")
-_LONGEST_LINE_START = 120
+# What may be between the beginning of a line and a name to which the line assigns a value. The line may be inside a
+# string, after an escaped line break.
+_LINE_START = regex.compile(
+    r"(?<=(?:\A|[\r\n]|(?P<escaped>\\n))[ \t]{0,120}(?:[+>-][ \t]{0,120})?"
+    r"(?:(?:export|set|ENV|ARG)[ \t]{1,8})?[\w.-]{0,80})"
+)
 _ASSIGNMENT = regex.compile(r"[ \t]*=[ \t]*|:[ \t]+")
 
 
@@ -105,10 +108,10 @@ class AssignedRule(Rule):
     """Finds a kind of secret after a name.
 
     Attributes:
-        named: Matches the name, the sign after it, and, in the group ``open``, the quote that opens the value.
+        named: A pattern of the name, the sign after it, and, in the group ``open``, the quote that opens the value.
     """
 
-    named: regex.Pattern[str]
+    named: str
 
     @property
     def is_password(self) -> bool:
@@ -117,7 +120,7 @@ class AssignedRule(Rule):
 
     def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
-        name = self.named.match(text, position)
+        name = compiled_pattern(self.named).match(text, position)
         if name is None:
             return None
         groups = name.groupdict()
@@ -212,20 +215,12 @@ class WordRule(Rule):
 def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
     """Return the form of a value up to the end of its line, if the line begins with its name; otherwise None.
 
-    The part of the name that a rule knows begins at *name_start*. The line may be inside a string, after an escaped line
-    break.
+    The part of the name that a rule knows begins at *name_start*.
     """
-    start = max(0, name_start - _LONGEST_LINE_START)
-    before = text[start:name_start]
-    line_break = max(before.rfind("\n"), before.rfind("\r"))
-    line = before[line_break + 1 :]
-    form = _IN_LINE
-    if "\\n" in line:
-        line = line[line.rfind("\\n") + 2 :]
-        form = _IN_ESCAPED_LINE
-    if start and len(line) == len(before):
+    line = _LINE_START.match(text, name_start)
+    if line is None:
         return None
-    return form if _LINE_START.fullmatch(line) else None
+    return _IN_ESCAPED_LINE if line["escaped"] else _IN_LINE
 
 
 def _value_form(char: str, start: str = "") -> _ValueForm:
@@ -302,8 +297,8 @@ def _assigned(kind: str, hint: str, name: str = "") -> AssignedRule:
     """Make a rule for a value that is assigned to *name* (by default, the hint), perhaps with a number or a stage."""
     suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES}))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
-    named = rf"(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
-    return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE))
+    named = rf"(?m)(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
+    return AssignedRule(kind, hint + _AHEAD, named)
 
 
 def _argument(
@@ -315,14 +310,13 @@ def _argument(
     """Make a rule for a value after a blank: of an option (``--token …``), or in .netrc."""
     hint_of_argument = rf"{before}(?:{hint})[ \t]".lower()
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
-    return AssignedRule(kind, hint_of_argument, regex.compile(named))
+    return AssignedRule(kind, hint_of_argument, named)
 
 
 def _planned(kind: str, name: str) -> AssignedRule:
     """Make a rule for the new value of a change in a Terraform plan: ``name = "old" -> "new"``."""
     old = rf"(?P<name>(?i:{name}))[ \t]{{0,40}}=[ \t]{{1,8}}(?:\"[^\"\n]{{0,256}}\"|null) "
-    named = regex.compile(rf'(?<={old})-> (?P<open>")')
-    return AssignedRule(kind, '-> "', named)
+    return AssignedRule(kind, '-> "', rf'(?<={old})-> (?P<open>")')
 
 
 _KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"

@@ -7,6 +7,8 @@ it must be so random that no person wrote it, and only signs, tags, a call, and 
 
 from __future__ import annotations
 
+import re
+
 import regex
 
 from memory_context.text.redact.kinds_of_rules import PatternRule
@@ -19,16 +21,11 @@ from memory_context.text.redact.names_of_secrets import (
     TOKEN,
 )
 from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
-from memory_context.text.spans import Span
 
 _SHORTEST = 20
-_LONGEST_MARKER = 60
 _SUFFIX = "s?(?:[ _-]?[0-9]{1,2})?"
 _FINGERPRINT = regex.compile("[0-9A-F]{40}")  # of an OpenPGP key
 _UUID = regex.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_ID = regex.compile("(?i)[0-9a-f-]+")
-_IN_SENTENCE = regex.compile(r"\w+[\s.\[(]+")
-_SAID = ("token", "password", "secret")
 # The name must not be the end of another word, as in "tiktoken".
 _START = "(?:(?<![A-Za-z])|(?=[A-Z])|(?<=(?i:access|api|app|auth|bot|client|refresh|session|user)))"
 _WORDS = (
@@ -52,11 +49,13 @@ _ANY_STEP = rf"(?:[a-z]{{1,11}}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{{0,40}}+(?=
 _AHEAD = rf"{_ANY_SIGNS}(?:{_ANY_STEP}){{0,4}}(?:base64:)?(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
 # Where a key begins: not within a word, except after the letter of an escape, and not with that letter.
 _BEGINS = rf"(?:(?<![\w+/.~-])|(?<={_ESCAPE}))(?<!\\(?=[bfnrt]))"
+_VALUE_ENDS = r"(?=[\s\"'`,;:|&<>()\[\]{}\\.*]|\Z)"
+# The id of a commit or request in a sentence: "invalid token [4f6a…]".
+_NO_ID = rf"(?!(?<![_.-])\w+[\s.\[(]+(?i:[0-9a-f-]{{{_SHORTEST},}}){_VALUE_ENDS})"
+# A name inside a marker is about the secret that was there, not about what follows the marker.
+_NO_MARKER = rf"(?<!{re.escape(MARKER_BEGINS)}[a-z0-9_]{{0,40}})"
 # A key is written in one of the alphabets of base64, or with dots.
-_VALUE = (
-    r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})"
-    r"(?=[\s\"'`,;:|&<>()\[\]{}\\.*]|\Z)"
-)
+_VALUE = r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})" + _VALUE_ENDS
 _SORTS = (
     f"{SORTS_OF_KEY}|app|application|client|cookie|decrypt|decryption|deploy|encrypt|fernet|functions|hmac|jwt|license"
     "|recovery|server|service|service[_-]?role|session|shared|storage|subscription|unseal|webhook"
@@ -69,36 +68,11 @@ _NO_SECRETS = (
 )
 
 
-class NearRule(PatternRule):
-    """Finds a key near a name."""
-
-    def find(self, text: str, position: int) -> Span | None:
-        """See `Rule.find`."""
-        found = PatternRule.find(self, text, position)
-        if found is None:
-            return None
-        if self.kind in _SAID and _is_id_in_sentence(text, position, found):
-            return None
-        # A name inside a marker is about the secret that was there, not about what follows the marker.
-        farthest = max(0, position - _LONGEST_MARKER)
-        _, marker, kind = text[farthest:position].rpartition(MARKER_BEGINS)
-        if marker and "]" not in kind:
-            return None
-        return found
-
-
-def _is_id_in_sentence(text: str, position: int, value: Span) -> bool:
-    """Return whether the value is the id of a commit or request in a sentence: "invalid token [4f6a…]"."""
-    is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
-    if is_part_of_name or not _IN_SENTENCE.fullmatch(text, position, value[0]):
-        return False
-    return _ID.fullmatch(text, *value) is not None
-
-
-def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
+def _near(kind: str, hint: str, name: str = "", start: str = _START) -> PatternRule:
     """Make a rule for a key after *name* (by default, the hint)."""
-    named = rf"{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
-    return NearRule(
+    no_id = _NO_ID if kind in ("token", "password", "secret") else ""
+    named = rf"{_NO_MARKER}{no_id}{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
+    return PatternRule(
         kind, hint + _SUFFIX + _AHEAD, rf"{named}{_BEGINS}(?:base64:)?{_VALUE}", _is_key
     )
 

@@ -129,7 +129,7 @@ class PatternRule(Rule):
 
     def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
-        match = _compiled(self.pattern).match(text, position)
+        match = compiled_pattern(self.pattern).match(text, position)
         if match is None:
             return None
         groups = match.re.groupindex
@@ -178,7 +178,8 @@ def joint(rules: Iterable[Rule]) -> list[Rule]:
 
 # Compiled when a hint first matches, because the hints of most rules never do.
 @cache
-def _compiled(pattern: str) -> regex.Pattern[str]:
+def compiled_pattern(pattern: str) -> regex.Pattern[str]:
+    """Return the compiled pattern of a rule."""
     return regex.compile(pattern)
 
 

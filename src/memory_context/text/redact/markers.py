@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import attrgetter, itemgetter
 
 import regex
@@ -12,9 +12,9 @@ import regex
 from memory_context.text.lines import BYTE_ORDER_MARK
 from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
-from memory_context.text.spans import Span
 
 MARKER_BEGINS = "[redacted "
+LONGEST_MARKER = 60
 MARKER = regex.compile(rf"{re.escape(MARKER_BEGINS)}[a-z][a-z0-9_]{{0,39}}\]")
 # Tokens of JSON. Only its numbers and words are wanted, which are in the group; strings match so that they are skipped.
 _JSON_TOKEN = regex.compile(
@@ -38,29 +38,17 @@ def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[Secret
     return joined
 
 
-def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
+def outside_markers(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
     """Return the parts of *spans* outside the markers that *text* already has, except those that are only line breaks."""
-    markers = [marker.span() for marker in MARKER.finditer(text)]
     outside = list[SecretSpan]()
-    for span in spans:
-        for part in _parts_between(span, markers):
-            hidden = text[part.start : part.end]
-            if hidden.strip("\r\n"):
-                outside.append(part)
-    return outside
-
-
-def _parts_between(span: SecretSpan, markers: Sequence[Span]) -> Iterator[SecretSpan]:
-    start = span.start
-    first = bisect_right(markers, start, key=itemgetter(1))
-    for marker_start, marker_end in markers[first:]:
-        if marker_start >= span.end:
-            break
-        if marker_start > start:
-            yield SecretSpan(start, marker_start, span.kind)
-        start = marker_end
-    if start < span.end:
-        yield SecretSpan(start, span.end, span.kind)
+    for start, end, kind, _ in spans:
+        begin = start
+        markers = MARKER.finditer(text, max(0, start - LONGEST_MARKER), end + LONGEST_MARKER)
+        for marker in markers:
+            outside.append(SecretSpan(begin, min(marker.start(), end), kind))
+            begin = max(begin, marker.end())
+        outside.append(SecretSpan(begin, end, kind))
+    return [part for part in outside if text[part.start : part.end].strip("\r\n")]
 
 
 def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
