@@ -842,6 +842,27 @@ def test_names_have_short_members_with_them_only() -> None:
     assert heads == {f'"id": {n}, "title": "Lamp {n}x"' for n in range(4)}
 
 
+def test_what_names_an_object_is_worth_something_itself() -> None:
+    """Members are shown with their object's name that would not be worth the price of both alone."""
+    classes = ["basic_economy", "economy", "business"]
+    cities = ["JFK", "ATL", "SEA", "LAX", "ORD"]
+    flights = [
+        {
+            "flight_number": f"HAT{57 + 79 * n % 300:03}",
+            "origin": cities[n % 5],
+            "destination": cities[(n + 1) % 5],
+            "scheduled_departure_time_est": f"{7 + n:02}:00:00",
+            "scheduled_arrival_time_est": f"{9 + n:02}:30:00",
+            "status": "available",
+            "available_seats": {name: 7 + n + len(name) for name in classes},
+            "prices": {name: 60 + 7 * n + len(name) for name in classes},
+        }
+        for n in range(8)
+    ]
+    shown = excerpt(json.dumps(flights), "", 240, default_counter().count, ranking=PREVIEW).text
+    assert len(re.findall("HAT.*scheduled_departure", shown)) >= 4
+
+
 def test_objects_of_each_kind_in_large_json_have_names_of_their_own() -> None:
     """The members of results are not named by what names the filters above them."""
     facets = [{"value": f"kind {n}", "count": n} for n in range(24)]

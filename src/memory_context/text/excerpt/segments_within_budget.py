@@ -146,8 +146,13 @@ class SegmentPacker:
         return list(self._taken)
 
     def _rate(self, index: int) -> float:
-        """Return the worth of a segment divided by its price."""
-        return self._worth(index) / self._price(index)
+        """Return the worth of a segment divided by its price; in an object, with what the object's names are worth."""
+        worth = self._worth(index)
+        # A table's header and the first line of a block are in the price, but are not what is looked for.
+        if self._segments[index].container:
+            names = (head for head in self._heads[index] if head not in self._taken)
+            worth += sum(map(self._worth, names))
+        return worth / self._price(index)
 
     def _worth(self, index: int) -> float:
         ranking = self._ranking
