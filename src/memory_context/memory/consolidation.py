@@ -30,6 +30,7 @@ from memory_context.text.notes_that_say_the_same import (
 from memory_context.text.words_and_names import names
 
 FROM = "consolidated_from"
+HASHES = "consolidated_hashes"
 INTO = "consolidated_into"
 BY = "consolidated_by"
 OLDEST = "-created_at"
@@ -98,11 +99,13 @@ class ConsolidationReport:
     Attributes:
         notes: How many notes were looked at.
         groups: The groups that became one note each.
+        finished: The keys of notes that an earlier, interrupted run had merged but not evicted.
         dry_run: Whether nothing was written.
     """
 
     notes: int
     groups: tuple[MergedNotes, ...]
+    finished: tuple[str, ...]
     dry_run: bool
 
     @property
@@ -128,7 +131,7 @@ def consolidate(
     secrets and binary contents are left alone. The new note is committed first, with the keys of its sources in
     its metadata. Then each source is evicted, with the new note's key in its metadata: it is no
     longer offered, but its key still redeems. A source that was changed meanwhile stays. An
-    interrupted run loses nothing: sources that were not evicted yet are merged again by the next one.
+    interrupted run loses nothing, and the next one finishes its work.
 
     Without a merger, near-duplicates are merged line by line (`text.notes_that_say_the_same.merged`), and notes
     that are only related or oversized stay as they are. The same happens if the merger fails, is
@@ -169,9 +172,11 @@ def consolidate(
         for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST)
         if isinstance(item.content, str) and not is_secret(item)
     ]
-    to_merge = _grouped(notes, shingles, SAME_NOTE)
+    finished = _finish(memories, notes, dry_run=dry_run)
+    remaining = [note for note in notes if note.memory_key not in finished]
+    to_merge = _grouped(remaining, shingles, SAME_NOTE)
     if merger is not None:
-        to_merge = _related(notes, max_tokens)
+        to_merge = _related(remaining, max_tokens)
     found = list(to_merge)
     consolidation = _Consolidation(memories, merger, max_tokens, seconds, dry_run)
     made = list[MergedNotes]()
@@ -179,7 +184,7 @@ def consolidate(
         made += consolidation.merge(group)
         if progress:
             progress(done, len(found))
-    return ConsolidationReport(len(notes), tuple(made), dry_run)
+    return ConsolidationReport(len(notes), tuple(made), tuple(finished), dry_run)
 
 
 class _Consolidation(NamedTuple):
@@ -234,6 +239,7 @@ class _Consolidation(NamedTuple):
         have_one_summary = all(item.summary == newest.summary for item in group)
         links = {
             FROM: [item.memory_key for item in group],
+            HASHES: [item.content_hash for item in group],
             BY: by,
         }
         new = self.memories.remember(
@@ -252,6 +258,22 @@ class _Consolidation(NamedTuple):
         for item in group:
             _evict(self.memories, item, new.memory_key)
         return new.memory_key
+
+
+def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:
+    """Evict the sources of merged notes that are still there unchanged; return their keys."""
+    by_key = {note.memory_key: note for note in notes}
+    finished = list[str]()
+    for note in notes:
+        keys = note.content_metadata.get(FROM, [])
+        hashes = note.content_metadata.get(HASHES, [])
+        for key, content_hash in zip(keys, hashes, strict=False):
+            source = by_key.get(key)
+            if not source or (source.tier_id, source.content_hash) != (note.tier_id, content_hash):
+                continue
+            if dry_run or _evict(memories, source, note.memory_key):
+                finished.append(key)
+    return finished
 
 
 def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
