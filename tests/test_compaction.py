@@ -760,6 +760,14 @@ def test_a_cancelled_call_of_another_agent_keeps_no_results_from_recall() -> Non
     assert recall_position([cancelled, asked, answer], 3) is None
 
 
+def test_a_result_without_its_call_is_a_group_of_its_own() -> None:
+    """Recalled text and notes come before a result whose call the host has dropped."""
+    asked = Message("1", "user", "user", {0: "What is delayed?"})
+    answer = Message("2", "tool", "slow", {0: "order-777 is delayed"}, answers="c1")
+
+    assert recall_position([asked, answer], 1) == 1
+
+
 def test_nothing_is_recalled_between_a_seen_call_and_its_result() -> None:
     """Recalled text waits for the next group if the newest one has the result of a call that a model has seen."""
     seen = Message("1", "assistant", "x", {}, calls=(NeutralCall("c1", "slow", "{}"),))

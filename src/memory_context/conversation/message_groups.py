@@ -18,9 +18,9 @@ def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     start = seen + unseen[-1][0]
     newest = messages[start:]
     called = {call.id for message in newest for call in message.calls}
-    answered = {message.answers for message in newest} - {None}
-    is_whole = answered <= called
-    return start if is_whole else None
+    called_before = {call.id for message in messages[:seen] for call in message.calls}
+    is_split = any(message.answers in called_before - called for message in newest)
+    return None if is_split else start
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
