@@ -18,9 +18,10 @@ def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     start = seen + unseen[-1][0]
     newest = messages[start:]
     called = {call.id for message in newest for call in message.calls}
-    called_before = {call.id for message in messages[:seen] for call in message.calls}
-    is_split = any(message.answers in called_before - called for message in newest)
-    return None if is_split else start
+    missing = {message.answers for message in newest} - called - {None}
+    if missing and any(call.id in missing for message in messages[:seen] for call in message.calls):
+        return None
+    return start
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:

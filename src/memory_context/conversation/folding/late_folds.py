@@ -157,8 +157,8 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
 def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     """Return the places of the texts of *message* that were left whole on purpose, and may be folded now.
 
-    Among the answers of memory tools, only pages may be folded. A text that should have been
-    folded as it arrived, but was not because the store failed, stays as it is.
+    Among the answers of memory tools, only pages may be folded. A text that should have been folded as it arrived, but was
+    not because the store failed, stays as it is.
     """
     is_memory_tool = message.is_result and message.source in READING_TOOLS
     if is_memory_tool and message.source not in PAGED_TOOLS:
