@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import PrivateAttr, SkipValidation
+from pydantic import PrivateAttr
 
 from memory_context.agent_files.agent_file_service import AgentMemoryService
 from memory_context.conversation.ask_memories_by_key import MemoryReader
@@ -41,8 +41,7 @@ class VerbTool(BaseTool):
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
-    # Validation would make a plain number of an `AnswerLimit`.
-    max_tokens: SkipValidation[int] = 500
+    max_tokens: int = 500
     open_tiers: Sequence[str] = tuple(tier.name for tier in TIERS)
     _verb: Verb[Any] = PrivateAttr()
     _owner: Callable[[], CountsTokens] = PrivateAttr()

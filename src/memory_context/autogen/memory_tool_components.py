@@ -41,7 +41,6 @@ from memory_context.tools.note_tools import (
 from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.tool_calls_and_answers import (
-    AnswerLimit,
     CountsTokens,
     MemoryToolError,
     Verb,
@@ -58,12 +57,7 @@ class MemoryToolConfig(ConnectionConfig):
     """The settings to load a tool on the same memories, limited to the same places."""
 
     max_tokens: int
-    start_tokens: int | None = None
     places: list[tuple[str, str]] | None = None
-
-    def limit(self) -> AnswerLimit:
-        """Return the limit of an answer."""
-        return AnswerLimit(self.max_tokens, self.start_tokens)
 
     def manager(self) -> MemoryManager:
         """Return a manager of the memories."""
@@ -190,13 +184,12 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         return MemoryToolConfig(
             **self._manager.connection(),
             max_tokens=self._max_tokens,
-            start_tokens=self._max_tokens.start,
             places=places,
         )
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
-        tool = cls(config.manager(), max_tokens=config.limit())
+        tool = cls(config.manager(), max_tokens=config.max_tokens)
         tool._loaded = True
         return tool
 

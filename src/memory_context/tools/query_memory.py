@@ -10,7 +10,10 @@ from memory_context.model.tool_names import QUERY
 from memory_context.text.read.paging import fits, page_of
 from memory_context.text.read.rows_where_sql_holds import FoundRows
 from memory_context.tools.arguments_as_models_write_them import Key, LenientArgs, Text
-from memory_context.tools.tool_calls_and_answers import AnswerLimit, ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
+
+# In tokens.
+BEGINNING = 500
 
 
 class QueryArgs(LenientArgs):
@@ -20,21 +23,18 @@ class QueryArgs(LenientArgs):
     save_as: Key = ""
 
 
-def _query(manager: MemoryManager, args: QueryArgs, limit: AnswerLimit) -> ToolAnswer:
+def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnswer:
     result = manager.query(args.sql, save_as=args.save_as or None)
     count = manager.counter.count
     if result.key is None:
-        table = _table(result, limit, count)
-        return ToolAnswer(table, result.sources)
+        return ToolAnswer(_table(result, max_tokens, count), result.sources)
     kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
-    taken = count(f"{kept}\n")
-    left = AnswerLimit(limit - taken, limit.start - taken)
-    table = _table(result, left, count)
+    table = _table(result, max_tokens - count(f"{kept}\n"), count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
 
 
-def _table(result: QueryResult, limit: AnswerLimit, cost: Cost) -> str:
-    """Return the number of rows, and all of them, or if they cost more than *limit*, the first ones and how to go on."""
+def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
+    """Return the number of rows, and all of them, or if they cost more than *max_tokens*, the first ones and how to go on."""
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
@@ -43,11 +43,11 @@ def _table(result: QueryResult, limit: AnswerLimit, cost: Cost) -> str:
     first_line = rows.part(total, total)
     last_line = prompts.QUERY_MORE.format(offset=total)
     around = cost(f"{first_line}\n\n{last_line}")
-    page = page_of(rows, 0, max(limit - around, 1), cost)
-    start = max(limit.start - around, 1)
+    page = page_of(rows, 0, max(max_tokens - around, 1), cost)
     # A large answer is narrowed or aggregated more often than read, so only its beginning is shown. It has a whole row.
-    if page.next_offset is not None and fits(rows.render(0, 1), start, cost):
-        page = page_of(rows, 0, start, cost)
+    beginning = min(max_tokens, BEGINNING) - around
+    if page.next_offset is not None and fits(rows.render(0, 1), beginning, cost):
+        page = page_of(rows, 0, beginning, cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:
         return shown

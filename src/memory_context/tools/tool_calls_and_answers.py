@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -44,22 +44,6 @@ class MemoryToolError(Exception):
     """A tool call failed. The message is for the model, and says what to do next."""
 
 
-class AnswerLimit(int):
-    """The most tokens of an answer, by which hosts call verbs.
-
-    Attributes:
-        start: The most tokens of the beginning of a query's answer that does not fit.
-    """
-
-    start: int
-
-    def __new__(cls, tokens: int, start: int | None = None) -> Self:
-        """Return the limit; without *start*, a beginning may be as large as an answer."""
-        limit = super().__new__(cls, tokens)
-        limit.start = min(start or tokens, tokens)
-        return limit
-
-
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """The answer of a verb.
@@ -88,7 +72,7 @@ class Verb(Generic[Memories]):
     name: str
     description: str
     args: type[BaseModel]
-    work: Callable[[Memories, Any, AnswerLimit], ToolAnswer]
+    work: Callable[[Memories, Any, int], ToolAnswer]
 
     def called(
         self, memories: Memories, arguments: Mapping[str, Any], max_tokens: int
@@ -110,9 +94,7 @@ class Verb(Generic[Memories]):
         Raises:
             MemoryToolError: The call failed; the message says what to do next.
         """
-        limit = max_tokens
-        if not isinstance(limit, AnswerLimit):
-            limit = AnswerLimit(max(max_tokens, LEAST_ANSWER))
+        limit = max(max_tokens, LEAST_ANSWER)
         try:
             return self.work(memories, args, limit)
         except MemoryContextError as error:
@@ -120,27 +102,20 @@ class Verb(Generic[Memories]):
             raise MemoryToolError(truncated(message, limit, memories.counter.count)) from None
 
 
-def answer_limit(
-    verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None
-) -> AnswerLimit:
+def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
     """Return the most tokens of an answer of *verb*: *max_tokens*, or 500 by default, but never fewer than 200.
 
     A page of `retrieve_memory` has *page_tokens*; the last page has up to half as many more. An answer of `query_memory`
-    that fits such a page is whole. A larger one begins with *max_tokens*, or 500 if that is more, but at most with a page.
+    that fits such a page is whole.
 
     Raises:
         InvalidArgumentError: A limit is not a number of tokens.
     """
-    if isinstance(max_tokens, AnswerLimit):
-        return max_tokens
     check_arguments(max_tokens=max_tokens, page_tokens=page_tokens)
-    own = max_tokens or USUAL_ANSWER
-    limit = page = own
+    limit = max_tokens or USUAL_ANSWER
     if verb.name in PAGED_TOOLS and (page_tokens or not max_tokens):
-        page = page_tokens or PAGE_TOKENS
-        limit = page * 3 // 2
-    start = min(max(own, USUAL_ANSWER), page)
-    return AnswerLimit(max(limit, LEAST_ANSWER), max(start, LEAST_ANSWER))
+        limit = (page_tokens or PAGE_TOKENS) * 3 // 2
+    return max(limit, LEAST_ANSWER)
 
 
 def advice(error: MemoryContextError, key: str) -> str:
