@@ -170,6 +170,8 @@ def problem_with(error: ValidationError) -> str:
         return prompts.OTHER_ARGUMENT.format(given=given, name=name)
     if first["type"] == "extra_forbidden":
         return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
+    if first["type"] == "missing":
+        return prompts.MISSING_ARGUMENT.format(name=name)
     return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
 
 
