@@ -232,6 +232,9 @@ def consolidate(
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return
+    if not done.notes:
+        print_paged(f"there are no notes in the tier {tier!r}")
+        return
     lines = list[str]()
     for group in done.groups:
         tokens = f"{group.tokens_before:,} -> {group.tokens_after:,} tokens"
