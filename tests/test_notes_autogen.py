@@ -465,7 +465,11 @@ async def test_answers_of_the_tools() -> None:
     )
     assert "No notes were found." == await use(context, "list_categories")
     for name, arguments, right in (
-        ("save_memory", {"content": "x", "tier": "task"}, "open tiers are run, plan, session, global"),
+        (
+            "save_memory",
+            {"content": "x", "tier": "task"},
+            "open tiers are run, plan, session, global",
+        ),
         (
             "save_memory",
             {"content": "x", "tier": "nonsense"},
