@@ -487,7 +487,7 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
         ({"lines": [1, 1]}, "lines 1-1 of 1, characters 0-"),
         ({"lines": ["1", "1-1", "-1"]}, "lines 1-1 of 1, characters 0-"),
         ({"path": "$[0].nosuch"}, "the keys id, name, total"),
-        ({"path": "$[*].id", "where": "1"}, "or query, not path and where"),
+        ({"path": "$[*].id", "where": "1"}, "or query=, not path= and where="),
         ({"where": "nosuch = 1"}, "no such column: nosuch"),
     ],
 )

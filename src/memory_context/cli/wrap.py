@@ -103,6 +103,10 @@ def wrap(  # noqa: PLR0913 - each is an option
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
+        if command or url or servers:
+            raise InvalidArgumentError(
+                "--client and --file wrap the servers of a configuration; leave out COMMAND, --url and --servers"
+            )
         if store and urlsplit(store).password:
             raise InvalidArgumentError(
                 "the password in --store would be written into the client's configuration: leave it out, and set "
