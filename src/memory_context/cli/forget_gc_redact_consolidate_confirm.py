@@ -241,8 +241,8 @@ def consolidate(
         lines.append(f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}")
     merged = sum(len(group.sources) for group in done.groups)
     became = "would become" if dry_run else "became"
-    saved = f"{done.tokens_saved:,} tokens saved"
     lines.append(
-        f"{merged:,} of {counted(done.notes, 'note')} {became} {len(done.groups):,}: {saved}"
+        f"{merged:,} of {counted(done.notes, 'note')} {became} {len(done.groups):,}: "
+        f"{done.tokens_saved:,} tokens saved"
     )
     print_paged(*lines)
