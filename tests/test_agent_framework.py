@@ -386,7 +386,7 @@ async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> Non
     other = Agent(client, name=name, context_providers=[used])
 
     session.state["user_id"] = "bob"
-    with pytest.raises(StateOwnerError, match="another user than 'bob'"):
+    with pytest.raises(StateOwnerError, match="not belong to the user 'bob'"):
         await other.run("What is the secret?", session=session)
     assert 1 == len(client.prompts)
 
@@ -599,7 +599,7 @@ async def test_tools_tell_what_is_wrong_with_arguments(tmp_path: Path) -> None:
     answers = said(client.prompts[-1])
     assert "lines 2-3 of 3" in answers
     assert "The argument path is wrong: Input" in answers
-    assert "The argument key is wrong" in answers
+    assert "The argument key is missing" in answers
 
 
 @tool(approval_mode="never_require")

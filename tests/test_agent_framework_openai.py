@@ -100,7 +100,7 @@ async def test_nobodys_memories() -> None:
     with ScriptedProvider([{"content": "Hi."}] * 2) as provider:
         agent = agent_on(provider, MemoryContextProvider("sqlite://"))
         session = agent.create_session()
-        with pytest.raises(InvalidScopeError, match="whose memories"):
+        with pytest.raises(InvalidScopeError, match="no user is named"):
             await agent.run("Hello.", session=session)
         session.state["user_id"] = "ann"
         await agent.run("Hello.", session=session)

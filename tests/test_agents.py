@@ -391,6 +391,9 @@ async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     [
         {"key": "[MemoryRef: KEY]", "lines": "2-3"},
         {"key": "[MemoryRef: KEY - a log - 9 tokens]", "lines": [2, 3]},
+        {"key": "[MemoryRef: KEY - a log]", "lines": "2-3"},
+        {"key": "[MemoryRef: KEY - a lo…", "lines": "2-3"},
+        {"key": "MemoryRef: KEY - a log", "lines": "2-3"},
         {"key": "`KEY`", "lines": "lines 2 to 3"},
         {"key": '"KEY"', "lines": "L2-L3"},
         {"key": " KEY ", "lines": "2\u20133", "offset": None},
@@ -398,7 +401,7 @@ async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     ],
 )
 async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None:
-    """Whole references as keys, lists and words for lines are understood."""
+    """References as keys, whole or cut, and lists and words for lines are understood."""
     context = MemoryContext("ann", store="sqlite://")
     key = await context.store("one\ntwo\nthree\nfour", "a log")
     tool = context.tools()[0]
@@ -414,11 +417,11 @@ async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None
 @for_each(
     "index, arguments, expected",
     [
-        (0, {}, "The argument key is wrong"),
+        (0, {}, "The argument key is missing. Call the tool again with it"),
         (0, {"key": 5}, "The argument key is wrong"),
         (0, {"memory": "x"}, "There is no argument 'memory'. .* with key in its place"),
         (1, {"query": 5}, "The argument query is wrong"),
-        (2, {}, "The argument content is wrong"),
+        (2, {}, "The argument content is missing"),
     ],
 )
 async def test_arguments_of_no_use(index: int, arguments: dict[str, Any], expected: str) -> None:
@@ -484,7 +487,7 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
         ({"lines": [1, 1]}, "lines 1-1 of 1, characters 0-"),
         ({"lines": ["1", "1-1", "-1"]}, "lines 1-1 of 1, characters 0-"),
         ({"path": "$[0].nosuch"}, "the keys id, name, total"),
-        ({"path": "$[*].id", "where": "1"}, "or query, not path and where"),
+        ({"path": "$[*].id", "where": "1"}, "or query=, not path= and where="),
         ({"where": "nosuch = 1"}, "no such column: nosuch"),
     ],
 )

@@ -90,6 +90,16 @@ def test_wrapping_twice(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert before == file.read_text("utf-8")
 
 
+@for_each("server", ["--url http://127.0.0.1:1/mcp", "--servers other.json", "-- some-server"])
+def test_a_client_and_a_server(file: Path, capsys: pytest.CaptureFixture[str], server: str) -> None:
+    """A configuration is not changed by a command that names a server to start as well."""
+    before = file.read_text("utf-8")
+
+    assert 2 == run(["wrap", "--client", "cursor", *server.split()])
+    assert "leave out" in capsys.readouterr().err
+    assert before == file.read_text("utf-8")
+
+
 def test_what_was_changed_meanwhile(file: Path) -> None:
     """A server that the user has added since stays, or is wrapped by a second run; all come back."""
     run(["wrap", "--client", "cursor", "--only", "github"])

@@ -430,7 +430,7 @@ class TestMistypedNames:
 
     def test_no_notes(self, ann: Screen) -> None:
         """A tier without notes has nothing to merge."""
-        assert "of 0 notes" in ann("consolidate", "nope", code=0)
+        assert "there are no notes in the tier 'nope'" in ann("consolidate", "nope", code=0)
 
     def test_traces_other_than_memories(self, ann: Screen) -> None:
         """A user of whom only model calls or deletions were kept is not mistyped."""
@@ -536,6 +536,8 @@ class TestShow:
         assert '--columns "x"' in ann.both("show", "orders", "--columns", "x", code=2)[1]
         assert '--contains "x-y"' in ann.both("show", "orders", "--contains", "x-y", code=1)[1]
         assert "--offset 999 lies" in ann.both("show", "orders", "--offset", "999", code=2)[1]
+        said = ann.both("show", "orders", "--lines", "1", "--path", "$", code=2)[1]
+        assert said.endswith(" or --query, not --lines and --path\n")
 
     @for_each("verb", [["forget", "--yes"], ["confirm"], ["show"]])
     def test_a_key_that_is_not_there(self, ann: Screen, verb: list[str]) -> None:
@@ -1207,7 +1209,8 @@ def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> 
     out, err = ann.both("import", str(file), user=None, code=2)
     assert "record" in out
     assert "orders" in err
-    assert re.search(r"^not written: line \d+, reason ", err, re.MULTILINE)
+    assert re.search(r"^not written: line \d+: not valid JSON", err, re.MULTILINE)
+    assert re.search(r"^not written: orders of ann: ", err, re.MULTILINE)
     assert "Traceback" not in err
 
 

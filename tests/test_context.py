@@ -656,7 +656,7 @@ class TestState:
 
     async def test_state_of_another_user(self, context: MemoryContext) -> None:
         """Another user's state is refused."""
-        with pytest.raises(exceptions.StateOwnerError, match="another user than 'bob'"):
+        with pytest.raises(exceptions.StateOwnerError, match="not belong to the user 'bob'"):
             await MemoryContext("bob", store="sqlite://").load_state(await context.save_state())
 
     async def test_state_of_a_newer_version(self, context: MemoryContext) -> None:

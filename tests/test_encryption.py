@@ -603,3 +603,16 @@ def test_langchain_agent(store: SQLAlchemyStore) -> None:
         MemoryRef.find_all(shown_output)[0].key
     )
     assert MARKER not in rows(store)
+
+
+def test_a_missing_package() -> None:
+    """Without cryptography, importing the codec says what to install."""
+    code = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "from memory_context.exceptions import MissingDependencyError\n"
+        "try: from memory_context import Encrypted\n"
+        "except MissingDependencyError as error: print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "pip install 'memory-context[encryption]'" in run.stdout

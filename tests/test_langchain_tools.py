@@ -127,7 +127,7 @@ def test_answers_are_paged_and_name_their_memories() -> None:
     [
         ({"key": "nothing"}, "search_memory"),
         ({"key": "job_log", "lines": "x"}, "120-180"),
-        ({}, "key is wrong"),
+        ({}, "key is missing"),
     ],
 )
 def test_errors_say_what_to_do(arguments: dict[str, Any], said: str) -> None:

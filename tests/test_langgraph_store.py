@@ -1155,7 +1155,7 @@ def test_each_run_has_its_own_users_items() -> None:
 
     assert ["[]", "[]"] == [said("ann", "tea"), said("bob", "coffee")]
     assert "['tea']" == said("ann", "more")
-    with pytest.raises(InvalidScopeError, match="whose memories"):
+    with pytest.raises(InvalidScopeError, match="no user is named"):
         MemoryStoreAdapter(store=SQLAlchemyStore("sqlite://"), user_id=lambda _: None).get(
             ("a",), "b"
         )

@@ -575,7 +575,7 @@ def test_parts_that_are_not_there(manager: MemoryManager) -> None:
     key = manager.store({"a": 1})
     with pytest.raises(exceptions.NothingMatchedError, match="the keys a"):
         manager.retrieve(key, path="$.b")
-    with pytest.raises(exceptions.InvalidSelectionError, match="not lines and path"):
+    with pytest.raises(exceptions.InvalidSelectionError, match="not lines= and path="):
         manager.retrieve(key, lines="1", path="$.b")
     with pytest.raises(exceptions.InvalidArgumentError, match="binary content"):
         manager.retrieve(manager.store(b"\0"), contains="x")

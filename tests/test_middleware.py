@@ -478,7 +478,7 @@ async def test_memory_tools_belong_to_the_run() -> None:
 
     assert "a note of ann's" in str(result_in(anns, "retrieve_memory").content)
     assert "a note of bob's" in str(result_in(bobs, "retrieve_memory").content)
-    with pytest.raises(InvalidScopeError, match="whose memories"):
+    with pytest.raises(InvalidScopeError, match="no user is named"):
         agent.invoke({"messages": [HumanMessage("Go.")]}, {"configurable": {"thread_id": "v"}})
 
 
@@ -500,7 +500,7 @@ def test_the_user_is_told_by_a_callable_of_the_runtime() -> None:
         agent.invoke({"messages": [HumanMessage("Go.")]}, config)
         held = agent.get_state(config).values["messages"]
         assert words in str(result_in(held, "retrieve_memory").content)
-    with pytest.raises(InvalidScopeError, match="whose memories"):
+    with pytest.raises(InvalidScopeError, match="no user is named"):
         agent.invoke(
             {"messages": [HumanMessage("Go.")]},
             {"configurable": {"thread_id": "v", "user_id": "eve"}},

@@ -465,11 +465,15 @@ async def test_answers_of_the_tools() -> None:
     )
     assert "No notes were found." == await use(context, "list_categories")
     for name, arguments, right in (
-        ("save_memory", {"content": "x", "tier": "task"}, "open are run, plan, session, global"),
+        (
+            "save_memory",
+            {"content": "x", "tier": "task"},
+            "open tiers are run, plan, session, global",
+        ),
         (
             "save_memory",
             {"content": "x", "tier": "nonsense"},
-            "open are run, plan, session, global",
+            "open tiers are run, plan, session, global",
         ),
         ("save_memory", {"content": " "}, "empty"),
         ("save_memory", {"content": "x", "priority": 11}, "from 1 to 10"),

@@ -422,8 +422,8 @@ def test_tools_alone() -> None:
     assert "use tabs" in memory_tools(notes.manager)[1].invoke(
         {"query": "tabs", "compartment": "session"}
     )
-    assert "open are session, global" in saving.invoke({"content": "x", "tier": "task"})
-    assert "tier is wrong" in clearing.invoke({})
+    assert "open tiers are session, global" in saving.invoke({"content": "x", "tier": "task"})
+    assert "tier is missing" in clearing.invoke({})
     assert "Deleted 1 note of the tier session." == clearing.invoke({"tier": "session"})
 
 

@@ -344,7 +344,7 @@ class TestOwner:
             graph = parent_of(parent_of(agent), saver=saver)
             config = {"configurable": {"thread_id": "t", "user_id": who}}
             if who == "bob":
-                with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
+                with pytest.raises(StateOwnerError, match="does not belong to the user 'bob'"):
                     await run(graph, said("hello " * 9000), how, config)
             else:
                 await run(graph, said("hi"), how, config)
@@ -388,7 +388,7 @@ class TestOwner:
         app: Any = graph.compile(checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
         await run(app, said("Ann's secret. " * 300), how, ann)
-        with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
+        with pytest.raises(StateOwnerError, match="does not belong to the user 'bob'"):
             await run(app, said("hi"), how, bob)
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
         await run(app, said("Go on."), how, ann)

@@ -135,9 +135,9 @@ def test_what_is_missing(memory: ScopedMemory) -> None:
         (
             {"tier": "nonsense"},
             InvalidTierError,
-            "open are run, plan, session, task, project, global",
+            "open tiers are run, plan, session, task, project, global",
         ),
-        ({"tier": "detail"}, InvalidTierError, "open are run"),
+        ({"tier": "detail"}, InvalidTierError, "open tiers are run"),
         ({"content": " \n"}, InvalidContentError, "empty"),
         ({"content": b""}, InvalidContentError, "empty"),
         ({"content": {}}, InvalidContentError, "empty"),
@@ -196,7 +196,7 @@ def test_closed_tiers() -> None:
         lambda: memory.add_reasoning("x", "1"),
         lambda: memory.promote(memory.save("x", tier="project"), "task"),
     ):
-        with pytest.raises(InvalidTierError, match="open are project, global"):
+        with pytest.raises(InvalidTierError, match="open tiers are project, global"):
             work()
 
 

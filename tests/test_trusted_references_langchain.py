@@ -414,7 +414,7 @@ class TestOwner:
             config = {"configurable": {"thread_id": "t", "user_id": who}}
             given = {"messages": [HumanMessage(text)]}
             if who == "bob":
-                with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
+                with pytest.raises(StateOwnerError, match="does not belong to the user 'bob'"):
                     _ = (
                         agent.invoke(given, config)
                         if how == "invoke"

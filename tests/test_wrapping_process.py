@@ -78,7 +78,7 @@ async def test_a_url(sqlite_url: str, tmp_path: Path) -> None:
             listed = (await client.page())["resources"]
             assert "memory://far" in [one["uri"] for one in listed]
         refused = await _refusal(wrap(*ours, "--url", url))
-        assert ("does not let us in" if SDK == 2 else "401") in refused
+        assert ("refused to start a session" if SDK == 2 else "401") in refused
 
 
 @pytest.mark.long

@@ -193,6 +193,7 @@ BINARY = "{ref}\nBinary content ({what}) cannot be shown as text."
 STORE_FAILED = "Memory cannot be reached at the moment. Go on without it, or try again later."
 NO_SUCH_ARGUMENT = "There is no argument {name!r}. Call the tool again without it."
 OTHER_ARGUMENT = "There is no argument {given!r}. Call the tool again with {name} in its place."
+MISSING_ARGUMENT = "The argument {name} is missing. Call the tool again with it."
 WRONG_ARGUMENT = "The argument {name} is wrong: {problem}. Call the tool again with it corrected."
 
 DEMO_TASK = """\
@@ -261,7 +262,7 @@ UNREADABLE_REFERENCE = (
 )
 UNKNOWN_REFERENCE = (
     "No reference with the key {key!r} was put into this conversation by memory itself or by the person, and no other "
-    "is passed on.{near} Copy the key from such a reference, or read the text with retrieve_memory({key!r}): then it is."
+    "is passed on.{near} Copy the key from such a reference, or first read the text with retrieve_memory({key!r})."
 )
 MISSING_REFERENCE = (
     "There is no memory with the key {key!r} in this store.{near} Call search_memory with a few words to find the right "
@@ -328,8 +329,8 @@ MCP_SECRET = (
 )
 MCP_FAILED = "This failed unexpectedly; see the server's log."
 WRAPPED_INSTRUCTIONS = """\
-Of large results of these tools you see a preview below a reference, [MemoryRef: key - description - N tokens]; the whole \
-text is kept. retrieve_memory reads it, search_memory finds texts that are kept, query_memory computes over them."""
+Large results of these tools are shown as a preview below a reference, [MemoryRef: key - description - N tokens]; the \
+whole text is kept. retrieve_memory reads it, search_memory finds texts that are kept, query_memory computes over them."""
 WRAPPED_GONE = (
     "The server {server} is not there: {reason}. Do without it until the client is started again."
 )
@@ -340,5 +341,5 @@ WRAPPED_SILENT = "The server {server} gave no sign for {seconds} seconds; {metho
 WRAPPED_NO_ANSWER = (
     "The server {server} answered with neither a result nor an error that can be read."
 )
-WRAPPED_REFUSED = "The server {server} does not let us in: {reason}"
+WRAPPED_REFUSED = "The server {server} refused to start a session: {reason}"
 WRAPPED_UNKNOWN = "No wrapped server knows the method {method!r}."

@@ -50,7 +50,7 @@ class ChatModelJudge(ModelJudge):
             model = init_chat_model(model)
         if not isinstance(model, BaseChatModel):
             raise InvalidArgumentError(
-                f"a judge takes a BaseChatModel of LangChain, not {type(model).__name__}"
+                f"model must be a BaseChatModel of LangChain or its name, not {type(model).__name__}"
             )
         self.model = model
         self.name = f"model:{type(model).__name__}"

@@ -31,7 +31,7 @@ def user_of_run(user_id: RunUser) -> UserId:
         runtime = get_runtime()
     except RuntimeError as error:
         raise InvalidScopeError(
-            "whose memories? This is outside of a run, which could name the user: set user_id="
+            "no user is named, and there is no run that could name one: give user_id="
         ) from error
     if callable(user_id):
         found = user_id(runtime)
@@ -41,7 +41,7 @@ def user_of_run(user_id: RunUser) -> UserId:
             found = setting_of_run("user_id")
     if found is None:
         raise InvalidScopeError(
-            'whose memories? Set user_id= here, or in the run\'s context or config["configurable"]'
+            'no user is named: give user_id=, or name one in the run\'s context or its config["configurable"]'
         )
     return found
 

@@ -264,7 +264,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             user_id = session.state.get("user_id")
         if user_id is None:
             raise InvalidScopeError(
-                'whose memories? Give user_id= here, or in session.state["user_id"]'
+                'no user is named: give the provider user_id=, or set session.state["user_id"]'
             )
         return user_id
 

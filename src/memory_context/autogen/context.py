@@ -251,7 +251,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         facts = loaded.memory_context
         if facts and facts.user_id != self.user_id:
             raise StateOwnerError(
-                f"the state belongs to another user than {self.user_id!r}; load it into a context of that user"
+                f"the state does not belong to the user {self.user_id!r}; load it into a context of its own user"
             )
         async with self._lock.held():
             self._history.take_up(loaded.messages, facts)

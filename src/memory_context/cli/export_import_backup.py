@@ -95,16 +95,15 @@ def import_(
     is_unknown = user is not None and not done.written + done.unchanged + len(done.conflicts)
     if is_unknown:
         say(f"there is nothing of a user {user!r} in {source}")
-    outcome = asdict(done)
     if as_json:
-        print_json(outcome)
+        print_json(asdict(done))
     else:
         written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
-        problems = [*outcome["conflicts"], *outcome["damaged"]]
+        problems = [f"{one.memory_key} of {one.user_id}: {one.reason}" for one in done.conflicts]
+        problems += [f"line {one.line}: {one.reason}" for one in done.damaged]
         for problem in problems[:PROBLEMS_SHOWN]:
-            facts = (f"{name} {value}" for name, value in problem.items())
-            say(f"not written: {', '.join(facts)}")
+            say(f"not written: {problem}")
         if len(problems) > PROBLEMS_SHOWN:
             say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
         if not done.complete:

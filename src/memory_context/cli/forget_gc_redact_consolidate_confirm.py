@@ -232,14 +232,17 @@ def consolidate(
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return
+    if not done.notes:
+        print_paged(f"there are no notes in the tier {tier!r}")
+        return
     lines = list[str]()
     for group in done.groups:
         tokens = f"{group.tokens_before:,} -> {group.tokens_after:,} tokens"
         lines.append(f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}")
     merged = sum(len(group.sources) for group in done.groups)
     became = "would become" if dry_run else "became"
-    saved = f"{done.tokens_saved:,} tokens saved"
     lines.append(
-        f"{merged:,} of {counted(done.notes, 'note')} {became} {len(done.groups):,}: {saved}"
+        f"{merged:,} of {counted(done.notes, 'note')} {became} {len(done.groups):,}: "
+        f"{done.tokens_saved:,} tokens saved"
     )
     print_paged(*lines)

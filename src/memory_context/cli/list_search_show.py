@@ -288,7 +288,7 @@ def _options_named() -> Generator[None]:
         yield
     except (InvalidSelectionError, NothingMatchedError) as error:
         message = _ARGUMENT.sub(r"--\1 ", str(error))
-        raise type(error)(message.replace(" ,", ",")) from None
+        raise type(error)(message.replace(" ,", ",").rstrip()) from None
 
 
 def _around(text: str, words: Sequence[str], room: int) -> str:

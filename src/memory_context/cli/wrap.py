@@ -103,11 +103,7 @@ def wrap(  # noqa: PLR0913 - each is an option
     from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
-        if store and urlsplit(store).password:
-            raise InvalidArgumentError(
-                "the password in --store would be written into the client's configuration: leave it out, and set "
-                "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
-            )
+        _check_edit(store, command or url or servers)
         options = list[str]()
         if store:
             options += ["--store", store]
@@ -134,6 +130,19 @@ def wrap(  # noqa: PLR0913 - each is an option
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or login_name()
     serve_wrapped(wrapped, store or database_at_home(), who, threshold, settings)
+
+
+def _check_edit(store: str | None, server: object) -> None:
+    """Check the arguments of a command that edits a client's configuration."""
+    if server:
+        raise InvalidArgumentError(
+            "--client and --file wrap the servers of a configuration; leave out COMMAND, --url and --servers"
+        )
+    if store and urlsplit(store).password:
+        raise InvalidArgumentError(
+            "the password in --store would be written into the client's configuration: leave it out, and set "
+            "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
+        )
 
 
 def _edit(

@@ -34,6 +34,6 @@ class ConversationFacts:
         """
         if self.user_id not in (None, user_id):
             raise StateOwnerError(
-                f"this conversation belongs to another user than {user_id!r}: "
+                f"this conversation does not belong to the user {user_id!r}: "
                 "give each user conversations of their own"
             )

@@ -931,7 +931,10 @@ class MemoryManager(ClosedAtExit):
         return origin
 
     def close(self) -> None:
-        """Release connections, unless the store is the caller's. The manager may still be used."""
+        """Release connections, unless the store is the caller's. The manager may still be used.
+
+        A store in memory loses everything: `sqlite://` is empty afterwards.
+        """
         if self._auditor:
             self._auditor.close()
         if self._closes_store:

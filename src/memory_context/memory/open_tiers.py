@@ -161,7 +161,7 @@ class TierNotes(ClosedAtExit):
         return policy.lifetime == "user" or self._tier_ids[policy.name] is not None
 
     def _open_ones(self) -> str:
-        return f"open are {', '.join(self.open_tiers)}"
+        return f"the open tiers are {', '.join(self.open_tiers)}"
 
     def _filters(
         self,

@@ -17,6 +17,8 @@ _REFERENCE = re.compile(
     r"\[MemoryRef: (?P<key>[A-Za-z0-9_.\-]{1,255})"
     r"(?:(?: - (?P<description>[^\[\]\r\n]{1,80}))? - (?P<tokens>[0-9]{1,18}) tokens)?\]"
 )
+# The beginning of a reference, which a model or a person may have copied in part.
+_BEGINNING = re.compile(r"MemoryRef: ?([A-Za-z0-9_.\-]{1,255})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,10 @@ def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
 
 
 def key_in(text: str) -> str:
-    """Return the key of the first reference in *text*; without one, *text* itself."""
-    match = _REFERENCE.search(text)
+    """Return the key of the first reference in *text*, whole or cut off after its key; without one, *text* itself."""
+    match = _BEGINNING.search(text)
     if match:
-        return match["key"]
+        return match[1]
     return text
 
 

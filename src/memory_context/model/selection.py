@@ -60,11 +60,11 @@ class Selection:
             given.append("columns")
         if len(given) > 1:
             raise InvalidSelectionError(
-                "give one of lines, contains, pattern, path, where (with columns) or query, "
-                f"not {' and '.join(given)}"
+                "give one of lines=, contains=, pattern=, path=, where= with columns=, or query=, "
+                f"not {'= and '.join(given)}="
             )
         if self.context and given not in (["contains"], ["pattern"]):
-            raise InvalidSelectionError("context goes with contains or pattern")
+            raise InvalidSelectionError("context= goes with contains= or pattern=")
         for name in ("contains", "pattern", "path", "where", "columns"):
             if fields[name] == "":
                 raise InvalidSelectionError(f"{name} is empty; say what to look for")

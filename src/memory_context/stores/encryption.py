@@ -8,14 +8,12 @@ import os
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from cryptography.exceptions import InvalidTag
-
 from memory_context.exceptions import InvalidArgumentError, SealError
 from memory_context.model.item import SEALED, MemoryItem
 from memory_context.model.origin import IMPORT
 from memory_context.stores.codec import Codec
 from memory_context.stores.compression import compressed, packed, unpacked
-from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
+from memory_context.stores.encryption_keys import KEY_BYTES, InvalidTag, Keyring, KeySource
 
 HIDDEN = "(encrypted)"
 _VERSION = b"\x02"

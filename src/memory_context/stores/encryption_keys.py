@@ -7,21 +7,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from memory_context.exceptions import (
-    EncryptionError,
-    InvalidArgumentError,
-    MemoryContextError,
-    MissingDependencyError,
-)
+from memory_context.exceptions import EncryptionError, InvalidArgumentError, MemoryContextError
+from memory_context.runtime.missing_packages import needing
 
-try:
+with needing(
+    "cryptography",
+    otherwise="encryption needs the package cryptography: pip install 'memory-context[encryption]'",
+):
+    from cryptography.exceptions import InvalidTag as InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-except ImportError as error:
-    raise MissingDependencyError(
-        "encryption needs the package cryptography: pip install 'memory-context[encryption]'"
-    ) from error
 
 KEYS_VARIABLE = "MEMORY_CONTEXT_KEYS"
 KEY_BYTES = 32

@@ -53,13 +53,9 @@ def as_limit(value: int) -> int:
 
 
 def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a key from ``key``, ``[key]``, ``'key'``, or a reference with or without its brackets."""
+    """Return a key from ``key``, ``[key]``, ``'key'``, or a reference, even if it is cut or lacks its brackets."""
     if not isinstance(value, str):
         return value
-    bare = value.strip(_AROUND_A_KEY)
-    # `strip` removed the brackets of a reference as well.
-    if bare.startswith("MemoryRef:"):
-        value = f"[{bare}]"
     return key_in(value).strip(_AROUND_A_KEY)
 
 

@@ -137,15 +137,19 @@ def problem_with(error: ValidationError) -> str:
     """Return the message that tells a model which argument is wrong, and why."""
     # Only the first mistake is reported: the model corrects it and calls again. An argument under a wrong name is a single
     # mistake, although pydantic reports it twice, as unknown and as missing.
-    first = error.errors()[0]
+    first, *others = error.errors()
     name = _argument(first["loc"])
-    unknown = [one for one in error.errors() if one["type"] == "extra_forbidden"]
-    if first["type"] == "missing" and unknown:
-        given = _argument(unknown[0]["loc"])[:NAME_SHOWN]
-        return prompts.OTHER_ARGUMENT.format(given=given, name=name)
-    if first["type"] == "extra_forbidden":
-        return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
-    return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
+    match first["type"]:
+        case "extra_forbidden":
+            return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
+        case "missing":
+            for other in others:
+                if other["type"] == "extra_forbidden":
+                    given = _argument(other["loc"])[:NAME_SHOWN]
+                    return prompts.OTHER_ARGUMENT.format(given=given, name=name)
+            return prompts.MISSING_ARGUMENT.format(name=name)
+        case _:
+            return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
 
 
 def _argument(path: tuple[int | str, ...]) -> str:
