@@ -711,6 +711,13 @@ def test_a_name_brings_every_record_of_a_list_that_holds_it(question: str) -> No
     assert len(_shown(question, json.dumps(rows))) == 10
 
 
+@for_each("message, count", [("Rename `abort` in src/v4, please.", 0), ("What is in src/v4?", 9)])
+def test_an_order_that_names_a_folder_brings_no_list_of_paths(message: str, count: int) -> None:
+    """The folder says where to work, and each path of a repository may be below it; a question asks for the paths."""
+    files = "\n".join(f" ok src/v4/tests/file_{n}.test.ts ({n} tests) 4ms" for n in range(9))
+    assert len(_shown(message, files)) == count
+
+
 def test_a_capitalised_word_needs_something_else_of_the_message_beside_it() -> None:
     """Many a text mentions somebody who is called the same."""
     text = "We met early.\n\nYesterday Marcel repaired the pump.\n\nNothing else happened."

@@ -176,8 +176,8 @@ class RankedPlaces:
     def places_identified(self, number: int) -> list[Occurrence]:
         """Return the best places of a term if the term identifies their records; else nothing.
 
-        A name does if it is in few records, or if all of them are structured, as the lines of a log are; so does a
-        capitalised word with something else of the message near it. Any other word does if it is in few records, fills a
+        A name does if it is in few records, or if all of them are structured, as the lines of a log are, and not only
+        paths below the folder that an order names ("Rename it in src/v4"). So does a capitalised word with something else of the message near it. Any other word does if it is in few records, fills a
         value in those that are meant, and has something else of the message near it in one of them.
 
         A time without seconds identifies nothing unless the message asks: "Remind me at 09:00." is about the future.
@@ -189,7 +189,7 @@ class RankedPlaces:
             return []
         best_first = self._best_first([number])
         are_few = len(best_first) <= FEW
-        if not best_first or not (are_few or all(map(is_structured, best_first))):
+        if not best_first or not (are_few or all(map(self._lists_what_is_named, best_first))):
             return []
         meant = self._meant_alike(best_first, is_certain=True)
         if term.is_name:
@@ -200,6 +200,12 @@ class RankedPlaces:
             return meant if len(meant) <= FEW and has_more else []
         is_spoken = any(is_spoken_of(self.found, place) for place in meant)
         return meant if are_few and is_spoken and all(map(is_value, meant)) else []
+
+    def _lists_what_is_named(self, place: Occurrence) -> bool:
+        """Return whether a place is in one of several records of what it names."""
+        folder = f"{self.found.terms[place.term].text}/"
+        is_below = folder in place.text[place.start : place.stop]
+        return is_structured(place) and (self.is_question or not is_below)
 
     def places_of_names(self) -> list[Occurrence]:
         """Return the best places of the names from the answer before, if a question is about one of them; else nothing.
