@@ -820,12 +820,31 @@ def test_members_left_out_are_counted_where_one_is_between_id_and_title() -> Non
             [{"id": n, "by": "x", "name": name} for n, name in enumerate(["Ada", "Ben", "Ada"])],
             [".name"],
         ),
+        # An event of a series has the title of others; without titles of their own, objects have their ids.
+        (
+            [
+                {"etag": f"{c}90f4e8b7{c}", "by": "x", "title": title}
+                for c, title in zip(
+                    "abcdef", ("Review", "Lunch", "Review", "Dentist", "Review", "Tea"), strict=True
+                )
+            ],
+            [".title"],
+        ),
+        (
+            [
+                {"etag": f"{c}90f4e8b7{c}", "by": "x", "title": title}
+                for c, title in zip(
+                    "abcdef", ("Review", "Lunch", "Review", "Lunch", "Review", "Tea"), strict=True
+                )
+            ],
+            [".etag"],
+        ),
         ([{"id": 1, "name": "Ada"}], []),
         ([{"by": "x", "name": "Ada"}] * 4, []),
     ],
 )
 def test_what_names_the_objects_of_a_list(objects: list[JsonObject], names: list[str]) -> None:
-    """The first member in words that tells nearly all of them apart, and the id right before it."""
+    """The first member in words that tells nearly all of them apart, or else most, and the id right before it."""
     text = json.dumps(objects)
     spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
     assert steps_to_names(text, spans) == names

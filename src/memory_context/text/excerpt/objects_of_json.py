@@ -153,8 +153,10 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
 
     A member tells them apart if its value is short, and another one in nearly each of the first 20 objects. The last step
-    is to the first such member whose values are mostly in words, as titles are, or else have letters, or else to the
-    first one. The step before it is to the member right before that one if this tells them apart, too, as an id does.
+    is to the first such member whose values are mostly in words, as titles are; or else to the first in words that has a
+    value of its own in most of them, as meetings of a series have the same title; or else to the first such member that
+    has letters, or else to the first one. The step before it is to the member right before that one if this tells them
+    apart, as an id does.
     """
     values = defaultdict[str, set[str]](set)
     count = 0
@@ -168,15 +170,25 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     steps = list(values)
     least = max(2, count - max(1, count // EXCEPTION))
     telling = [step for step in steps if len(values[step]) >= least]
+    telling_most = [step for step in steps if len(values[step]) > max(1, count / 2)]
     with_letters = [step for step in telling if _share(_LETTERS, values[step]) >= LEAST_IN_WORDS]
-    in_words = [
-        step for step in with_letters if _share(_NO_WORDS, values[step]) <= 1 - LEAST_IN_WORDS
+    best = [
+        *(step for step in telling if _are_in_words(values[step])),
+        *(step for step in telling_most if _are_in_words(values[step])),
+        *with_letters,
+        *telling,
     ]
-    best = [*in_words, *with_letters, *telling]
     if not best:
         return []
     place = steps.index(best[0])
-    return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
+    before = [step for step in steps[:place][-1:] if step in telling]
+    return [*before, best[0]]
+
+
+def _are_in_words(values: Collection[str]) -> bool:
+    """Return whether *values* are mostly in words, as titles are."""
+    has_letters = _share(_LETTERS, values) >= LEAST_IN_WORDS
+    return has_letters and _share(_NO_WORDS, values) <= 1 - LEAST_IN_WORDS
 
 
 def _share(pattern: re.Pattern[str], values: Collection[str]) -> float:
