@@ -171,18 +171,13 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     least = max(2, count - max(1, count // EXCEPTION))
     telling = [step for step in steps if len(values[step]) >= least]
     telling_most = [step for step in steps if len(values[step]) > max(1, count / 2)]
+    in_words = [step for step in (*telling, *telling_most) if _are_in_words(values[step])]
     with_letters = [step for step in telling if _share(_LETTERS, values[step]) >= LEAST_IN_WORDS]
-    best = [
-        *(step for step in telling if _are_in_words(values[step])),
-        *(step for step in telling_most if _are_in_words(values[step])),
-        *with_letters,
-        *telling,
-    ]
+    best = [*in_words, *with_letters, *telling]
     if not best:
         return []
     place = steps.index(best[0])
-    before = [step for step in steps[:place][-1:] if step in telling]
-    return [*before, best[0]]
+    return [step for step in steps[max(0, place - 1) : place + 1] if step in best]
 
 
 def _are_in_words(values: Collection[str]) -> bool:
