@@ -40,6 +40,7 @@ from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
+from memory_context.text.words_of_page import words_of_page
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -820,12 +821,31 @@ def test_members_left_out_are_counted_where_one_is_between_id_and_title() -> Non
             [{"id": n, "by": "x", "name": name} for n, name in enumerate(["Ada", "Ben", "Ada"])],
             [".name"],
         ),
+        # An event of a series has the title of others; without titles of their own, objects have their ids.
+        (
+            [
+                {"etag": f"{c}90f4e8b7{c}", "by": "x", "title": title}
+                for c, title in zip(
+                    "abcdef", ("Review", "Lunch", "Review", "Dentist", "Review", "Tea"), strict=True
+                )
+            ],
+            [".title"],
+        ),
+        (
+            [
+                {"etag": f"{c}90f4e8b7{c}", "by": "x", "title": title}
+                for c, title in zip(
+                    "abcdef", ("Review", "Lunch", "Review", "Lunch", "Review", "Tea"), strict=True
+                )
+            ],
+            [".etag"],
+        ),
         ([{"id": 1, "name": "Ada"}], []),
         ([{"by": "x", "name": "Ada"}] * 4, []),
     ],
 )
 def test_what_names_the_objects_of_a_list(objects: list[JsonObject], names: list[str]) -> None:
-    """The first member in words that tells nearly all of them apart, and the id right before it."""
+    """The first member in words that tells nearly all of them apart, or else most, and the id right before it."""
     text = json.dumps(objects)
     spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
     assert steps_to_names(text, spans) == names
@@ -1598,6 +1618,39 @@ def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
     shown = excerpt(text, "weekdays", 60, default_counter().count, ranking=ANSWER)
 
     assert "<b>weekdays</b>" in shown.text
+
+
+@for_each("indent", [None, 1])
+def test_pages_in_json_are_shown_by_their_words(indent: int | None) -> None:
+    """Of a mail in a list there are no tags and styles; the members around it, and the lines, are those of the list."""
+    bodies = [
+        f'<html><head><style>p.Mso{n} {{margin:0cm}}</style></head><body><p>Gr\u00fc\u00dfe, "Ada"</p>'
+        f"<p>The fair moved to hall {n}.</p><p>{'So much for today. ' * 30}</p></body></html>"
+        for n in range(40)
+    ]
+    mails = [{"subject": f"Fair {n}", "body": {"content": body}} for n, body in enumerate(bodies)]
+    text = json.dumps({"value": mails}, indent=indent, ensure_ascii=False)
+
+    shown = excerpt(text, "Fair 7, hall 7", 400, default_counter().count, ranking=ANSWER).text
+
+    words = 'Gr\u00fc\u00dfe, \\"Ada\\"\\n\\nThe fair moved to hall 7.\\n\\nSo much'
+    assert f"$.value[7].body.content: {words}" in shown
+    assert "Mso" not in shown and "<" not in shown
+    page = words_of_page(text)
+    assert page is not None
+    assert len(page.numbers) == text.count("\n") + 1
+    assert words_of_page(page.text) is None
+
+
+def test_a_blank_line_in_a_string_of_json_is_shown_whole() -> None:
+    """No escape is cut in two, and there is no gap mark where nothing is left out."""
+    note = (
+        "Becker here, purchasing. For the change from B to C I need a new quote for all cameras. "
+    )
+    note += "The order is changed only after the quote. Payment 30 days net."
+    rows = [{"n": n, "note": f"{note}\n\nBecker {n}"} for n in range(3)]
+    shown = excerpt(json.dumps(rows), "Becker 1 quote", 400, default_counter().count).text
+    assert f"$[1].note: {note}\\n\\nBecker 1" in shown
 
 
 def test_words_of_a_page_stand_beside_each_other() -> None:

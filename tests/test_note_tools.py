@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,9 @@ from memory_context.exceptions import (
 )
 from memory_context.mcp.memory_tools_over_mcp import Tools
 from memory_context.model.tiers_and_limits import GLOBAL
+from memory_context.sentences_models_read import GET_TOOL
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import SearchArgs
 from memory_context.tools.tools_of_an_agent import memory_verbs
 
 HOSTS = ("autogen", "autogen loaded", "langchain", "mcp")
@@ -139,6 +142,14 @@ async def test_schemas_offer_open_tiers(caller_of: Callable[..., Caller]) -> Non
     assert "session, project, global." == use.told_of_tiers("clear_memory")
     for tier in ("run", "plan", "task"):
         assert f" {tier}" not in use.told_of_tiers("save_memory")
+
+
+def test_descriptions_name_no_argument_that_schemas_leave_out() -> None:
+    """A model that is strict about schemas cannot give it."""
+    left_out = SearchArgs.model_fields.keys() - SearchArgs.model_json_schema()["properties"].keys()
+    told = GET_TOOL.partition("search_memory")[2]
+    assert left_out
+    assert left_out.isdisjoint(re.findall(r"\w+", told))
 
 
 async def test_category_by_its_beginning(caller_of: Callable[..., Caller]) -> None:

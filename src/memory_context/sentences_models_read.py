@@ -22,7 +22,7 @@ RECALL_HEADER = (
 RECALLED_PART = "{ref}\n{text}"
 MORE_MATCH = "(at least {count} more match)"
 ORIGIN = " ({origin})"
-ELSEWHERE = " (from another conversation, {thread}, {day})"
+ELSEWHERE = " (from another conversation, {thread}, {when:%Y-%m-%d %H:%M} UTC)"
 RECALL_FOOTER = "(end of what was recalled)"
 
 # What an argument is like stands here and not with each of them: there it takes a tenth more tokens.
@@ -48,9 +48,7 @@ SAVE_TAGS = "Words to find it by."
 SAVE_METADATA = "Further facts, as a JSON object."
 SAVE_PRIORITY = "1 to 10: how much it matters."
 CANCELLED = "The run was cancelled before a result came; whether this was done is not known."
-GET_TOOL = (
-    "Read notes, newest first. To find some by words, give search_memory a tier, category or tags."
-)
+GET_TOOL = "Read notes, newest first. search_memory finds them by words."
 GET_TIER = "{tiers}; empty: all of them."
 GET_KEY = "The key of a note: in [MemoryRef: note_3f9a2c1b] it is note_3f9a2c1b."
 GET_OFFSET = "How many notes to skip, as the previous answer said."

@@ -209,18 +209,18 @@ class RecalledText:
         return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return a memory's reference with the origin of its text and, if it is from elsewhere, the conversation and day."""
+        """Return a memory's reference with the origin of its text and, if it is from elsewhere, the conversation and time."""
         ref = replace(item.ref, description=self.redacted(item.ref.description))
         origin = prompts.ORIGIN.format(origin=item.origin)
         return f"{ref.render()}{origin}{self.elsewhere(item, request)}"
 
     def elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return which other conversation a memory is from, and of which day; empty if it is from this one or from none."""
+        """Return which other conversation a memory is from, and of when; empty if it is from this one or from none."""
         if item.thread_id in (None, self.manager.thread_id):
             return ""
         if item.memory_key in request.shown_here:  # the same text arrived in this conversation, too
             return ""
-        return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
+        return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), when=item.created_at)
 
 
 def _said_at(part: PartToShow) -> float:

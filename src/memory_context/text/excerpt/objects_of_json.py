@@ -16,8 +16,6 @@ LONGEST_OBJECT = 6000
 # So many objects of a list are compared, and so many characters of each, to find the member that names them.
 COMPARED = 20
 READ_CHARACTERS = 1200
-# One in so many of these objects need not have a name of its own; in a shorter list, a single one.
-EXCEPTION = 10
 # The share of names that are in words. A title may have a year in it, and a word may be short.
 LEAST_IN_WORDS = 0.7
 # Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
@@ -152,30 +150,28 @@ def skip_space(text: str, place: int) -> int:
 def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
 
-    A member tells them apart if its value is short, and another one in nearly each of the first 20 objects. The last step
-    is to the first such member whose values are mostly in words, as titles are, or else have letters, or else to the
-    first one. The step before it is to the member right before that one if this tells them apart, too, as an id does.
+    A member tells them apart if its value is short, and more than half of the first 20 objects have values of their own:
+    meetings of a series have the same title. The last step is to the first such member whose values are mostly in words,
+    as titles are, or else to the first one. The step before it is to the member right before that one if this tells them
+    apart, too, as an id does.
     """
     values = defaultdict[str, set[str]](set)
-    count = 0
-    for start, stop in islice(objects, COMPARED):
-        count += 1
+    compared = list(islice(objects, COMPARED))
+    for start, stop in compared:
         for member in members_of(text, start, min(stop, start + READ_CHARACTERS)):
             value = text[member.value : member.stop]
             held = values[member.step]
             if _NAME.fullmatch(value):
                 held.add(value)
     steps = list(values)
-    least = max(2, count - max(1, count // EXCEPTION))
-    telling = [step for step in steps if len(values[step]) >= least]
+    telling = [step for step in steps if len(values[step]) > max(1, len(compared) / 2)]
     with_letters = [step for step in telling if _share(_LETTERS, values[step]) >= LEAST_IN_WORDS]
     in_words = [
         step for step in with_letters if _share(_NO_WORDS, values[step]) <= 1 - LEAST_IN_WORDS
     ]
-    best = [*in_words, *with_letters, *telling]
-    if not best:
+    if not telling:
         return []
-    place = steps.index(best[0])
+    place = steps.index([*in_words, *telling][0])
     return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
 
 

@@ -304,9 +304,9 @@ def _split_string(found: Segmentation, start: int, end: int, path: str, depth: i
     first_segment = len(found.segments)
     for one in inner.segments:
         shown = plain[one.start : one.end]
-        begin = one.end - len(shown.lstrip(" "))
+        begin = start_of_escape(raw, one.end - len(shown.lstrip(" ")))
+        # Of a blank line there is only the space that stands for a backslash, which is nothing by itself.
         stop = max(begin, one.start + len(shown.rstrip(" ")))
-        begin = start_of_escape(raw, begin)
         container = first_container + one.container
         heads = tuple(first_segment + head for head in one.heads)
         found.segments.append(Segment(start + begin, start + stop, container, heads, one.members))

@@ -213,6 +213,7 @@ class _Chosen:
         self._found = found
         self._is_seen = found.texts.is_seen
         self._left_out = 0
+        self._said = set[str]()
         self._meant = MeantRecords(found.terms)
 
     def take_all(self, places: Iterable[Occurrence]) -> None:
@@ -225,7 +226,12 @@ class _Chosen:
                 return
             record = place.record
             length = sum(stop - start for start, stop in record.body)
-            is_in_prompt = self._is_in_prompt(place)
+            # A mail quotes those before it.
+            body = place.text[record.start : record.stop]
+            said = body.strip("> \n")
+            is_quoted = body.startswith(">") and said in self._said
+            is_in_prompt = is_quoted or self._is_in_prompt(place)
+            self._said.add(said)
             if not is_in_prompt:
                 is_much = self.characters + length > SEVERAL_CHARACTERS
                 # A turn may correct the others, and is cut where it is shown.
