@@ -6,6 +6,7 @@ import pytest
 import regex
 
 from for_each import for_each
+from growth import assert_linear
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled, expanded_size
@@ -16,6 +17,9 @@ LARGE = [
     "(a{1000}){1000}",
     r"(?:[)(]{1000}\){2}){199}",
     "((x{99}){99}){99}",
+    "(?#[)(a{1000}){1000}(?#])",
+    "(?x)#[\n(a{1000}){1000}#]",
+    "(?x) (a{1000}) {1000}",
 ]
 
 
@@ -39,6 +43,18 @@ def test_too_large_in_a_path() -> None:
             memory.retrieve(key, path="$[?match(@.a, 'a{0,3}(a{9999}){9999}')]")
 
 
+@for_each("pattern", ["(?x:#[\n)a{9}#]", "a(?x)#[\na{9}#]", "(?x)(?-x:#[\na{9}#])"])
+def test_comments_in_a_part_of_a_pattern(pattern: str) -> None:
+    """Where the flag x does not hold for all of a pattern, a comment could hide its counts: it is refused, in words."""
+    with pytest.raises(regex.error, match=r"the flag x must be at its beginning, as \(\?x\)"):
+        compiled(pattern)
+
+
+def test_sets_that_are_not_closed_are_read_once() -> None:
+    """A pattern with thousands of brackets is not read to its end from each of them."""
+    assert_linear(expanded_size, "[")
+
+
 @for_each(
     "pattern, size",
     [
@@ -51,6 +67,9 @@ def test_too_large_in_a_path() -> None:
         ("", 0),
         ("(((", 0),
         (")))", 3),
+        ("(?#a{9})b", 1),
+        ("(?x) a{3} # b{9}", 3),
+        ("[a{9}", 1),
     ],
 )
 def test_sizes(pattern: str, size: int) -> None:
