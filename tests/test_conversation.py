@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from conftest import STORES
 from examples import examples
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
+from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidContentError,
@@ -330,3 +331,10 @@ def test_wrong_values(opened: Open) -> None:
     for limits in ({"max_turns": 0}, {"idle_timeout": 0}, {"idle_timeout": -1}):
         with pytest.raises(InvalidArgumentError, match="|".join(limits)):
             opened(**limits)
+
+
+def test_forged_lines_of_an_answer() -> None:
+    """Numbers that no text has lines for are none that an answer shows."""
+    shown = f"[MemoryRef: log - a log - 9 tokens]\nlines 1-{'9' * 5_000} of 9"
+
+    assert [] == list(lines_shown(shown))

@@ -32,6 +32,7 @@ from described import (
 )
 from examples import examples
 from for_each import for_each
+from growth import assert_linear
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import Content
 from memory_context.text import describe as describing
@@ -621,3 +622,17 @@ def test_comments_among_paths() -> None:
         describe(text)
         == "list of 60 paths: mozilla/root_0.crt, mozilla/root_1.crt, mozilla/root_2.crt, …"
     )
+
+
+@for_each(
+    "before, unit, after",
+    [
+        ("## a", "#", "b"),
+        ("#i", " ", "\n~"),
+        ("+++ a\n@@ -1 +1 @@\n+++ b/", "a", "\n"),
+        ("\t  \t/", "\t/*", "b"),
+    ],
+)
+def test_a_long_line_is_read_once(before: str, unit: str, after: str) -> None:
+    """A line of thousands of signs that could end a heading, a file's name or a comment is not read again from each."""
+    assert_linear(describe, unit, before, after)

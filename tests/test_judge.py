@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
+from growth import assert_linear
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.conversation.recall.judge_records import (
     Question,
@@ -1497,3 +1498,9 @@ def test_where_a_row_holds_all_that_is_asked_nothing_else_comes() -> None:
     items = [_item("\n".join(rows), "log"), _item(talk, "talk")]
     opened = _opened("Which commit was it that removed the flag of dark mode?", items)
     assert ["log"] == [expansion.key for expansion in opened]
+
+
+@for_each("unit", ["1", "_ ", "ss!"])
+def test_a_long_message_is_read_once(unit: str) -> None:
+    """A number of thousands of digits, and a line of thousands of sentences, are not read to their end from each."""
+    assert_linear(asked_terms, unit)

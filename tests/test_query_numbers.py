@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from for_each import for_each
+from growth import assert_linear
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.text.query.dates_and_times import moment
@@ -609,3 +610,9 @@ def test_texts_in_rows_and_branches(condition: str) -> None:
 
         with pytest.raises(InvalidQueryError, match="texts such as"):
             manager.query(f"SELECT count(*) FROM t WHERE {condition}")
+
+
+@for_each("before, unit", [("9,", " "), ("3 Nov", "\n"), ("", "mon")])
+def test_a_long_cell_is_no_date(before: str, unit: str) -> None:
+    """Whether thousands of blanks or names of days hold a date is seen by reading them once."""
+    assert_linear(moment, unit, before, "x")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import clean_texts
 from examples import examples
 from for_each import first_quick, for_each
+from growth import assert_linear
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import Redaction, secret_columns, without_pieces
@@ -655,6 +656,12 @@ class TestTime:
         """A fifth of a megabyte between a beginning and an end."""
         text = first + middle + last
         assert text.count("\n") == REDACTOR.redact(text).text.count("\n")
+
+
+@for_each("unit", ["abcdef: -----BEGIN PRIVATE KEY-----\n", "bearer+"])
+def test_beginnings_of_secrets_are_read_once(unit: str) -> None:
+    """What begins a secret again and again is not read to its end from each beginning."""
+    assert_linear(REDACTOR.redact, unit)
 
 
 class TestUsersPatterns:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from memory_context.model.reference import MemoryRef
 
 # The second line of an answer: "lines 120-180, 200-220 of 5000".
-_SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
+_SHOWN_LINES = re.compile(r"lines (\d{1,18}-\d{1,18}(?:, \d{1,18}-\d{1,18})*) of \d+")
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 

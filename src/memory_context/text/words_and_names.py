@@ -94,11 +94,6 @@ def _plain(escaped: re.Match[str]) -> str:
     return chr(int(escaped[0][-4:], 16))
 
 
-def is_pair(word: str) -> bool:
-    """Return whether a word is two characters of a script without spaces."""
-    return len(word) == 2 and UNSPACED_RUN.fullmatch(word) is not None
-
-
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
 

@@ -7,7 +7,7 @@ import re
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample, count_lines_starting
 
-_CHANGED_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+).*\n@@ -", re.MULTILINE)
+_CHANGED_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]++).*+\n@@ -", re.MULTILINE)
 
 
 def describe_diff(sample: Sample) -> Description | None:

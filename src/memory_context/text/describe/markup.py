@@ -20,7 +20,10 @@ _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
 # Comments in scripts and configurations also begin with one `#`, but are directly above what they explain. So a heading
 # with one `#` must have a blank line below it.
-_HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
+_HEADING = re.compile(
+    r"^(?:#{2,6}|#(?=[^\n]*+(?:\n[ \t]*\n|\s*\Z))) +(\S(?:[^\n#]++|#++(?=[^\n#]))*+)#*$",
+    re.MULTILINE,
+)
 # A title, and a heading that has a blank line above and below, as hardly any comment has.
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(

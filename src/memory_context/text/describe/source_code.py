@@ -84,7 +84,8 @@ _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 _TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
 _COMMENT = re.compile(rf"^{_BEFORE_CODE}#.*", re.MULTILINE)
 _C_COMMENT = re.compile(
-    rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*|(?<=\S)[ \t]{{1,80}}/\*.*\*/$", re.MULTILINE
+    rf"^{_BEFORE_CODE}(?://|/\*(?s:.*?)(?:\*/|\Z)).*|(?<=\S)[ \t]{{1,80}}/\*.{{0,1000}}\*/$",
+    re.MULTILINE,
 )
 _FENCE = "```"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')

@@ -14,7 +14,7 @@ _SURE_MONTH = (
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
-_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
+_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,20}+[.,]*+\s+", re.IGNORECASE)
 # A year with a month, or a year alone, counts as a date, because dates are compared with it.
 _YEAR_FIRST = re.compile(
     r"(?P<year>[0-9]{4})(?:([-/.])(?P<month>[0-9]{1,2})(?:\2(?P<day>[0-9]{1,2}))?)?"
@@ -41,9 +41,10 @@ _FORMS = (
 )
 # The year of a date that has none: a leap year, as it may be the 29th of February.
 _ANY_YEAR = "2000"
-# A time alone, or before or after a date. The hours may be those of a duration, up to four digits.
+# A time alone, or before or after a date. The hours may be those of a duration, up to four digits. Blanks count from the
+# first one, so that a long run of them is read once.
 _TIME = re.compile(
-    r"(?:^|(?<=[0-9])T|(?<=/[0-9]{4}):|[\s,])\s*(?P<first>[0-9]{1,4})"
+    r"(?:^|(?<=[0-9])T|(?<=/[0-9]{4}):|(?<!\s)\s|,)\s*+(?P<first>[0-9]{1,4})"
     r"(?::(?P<second>[0-5][0-9])|(?=\s?[ap]\.?m\b))"
     r"(?::(?P<third>[0-5][0-9](?:[.,][0-9]{1,9})?))?(?![0-9:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,

@@ -62,7 +62,8 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
                 return None
             continue
         rest = _after_prefix(plain, prefix)
-        if rest is None:
+        # Another head begins another key, from which its lines are read, so that no line is read from many heads.
+        if rest is None or _HEAD.search(rest):
             return end
         foot = _FOOT.match(rest)
         if foot and end:

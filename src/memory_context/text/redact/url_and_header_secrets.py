@@ -30,8 +30,8 @@ CARRIED = (
     PatternRule(
         "bearer_token",
         r"bearer[\s%+]",
-        # In a URL the blank is escaped.
-        r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})",
+        # In a URL the blank is escaped. Another such name ends the value, so that nothing is read from many names.
+        r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>(?:(?!(?i:bearer\+))[A-Za-z0-9._~+/-]){16,}+={0,2})",
         _is_token,
     ),
     PatternRule(

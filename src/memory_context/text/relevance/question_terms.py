@@ -126,7 +126,7 @@ _ASKS_IN_JAPANESE = re.compile(
 )
 # In Chinese, Japanese and Korean, a number and its noun are written together, the number first: no. 58 is "58\u53f7".
 _COUNTED = re.compile(
-    "(\\d+)([\u53f7\u865f\u756a\u6761\u689d\u7ae0\u8282\u7bc0\u9875\u9801\u6708\u65e5\u697c\u6a13\u5c42\u5c64\u5ba4\u671f\u6279\u9879\u9805\u884c\ud638\ubc88\uc870\uc7a5\uc6d4\uc77c])"
+    "((?<!\\d)\\d++)([\u53f7\u865f\u756a\u6761\u689d\u7ae0\u8282\u7bc0\u9875\u9801\u6708\u65e5\u697c\u6a13\u5c42\u5c64\u5ba4\u671f\u6279\u9879\u9805\u884c\ud638\ubc88\uc870\uc7a5\uc6d4\uc77c])"
 )
 # Words that refer to what was named before; in English also "that" before a noun.
 _POINTING_WORDS = """
@@ -145,7 +145,8 @@ _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
 # In nearly every language, a question begins with its question word or with a preposition before it: "\u00e0 quelle heure".
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
-_IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
+# So far that a line of thousands of words is not read to its end from each of them.
+_IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]{0,2000}[?\uff1f\u061f]")
 # French puts the pronoun of a question after the verb: "ferme-t-il" is the verb "ferme".
 _INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:je|tu|ce|on|ils?|elles?|nous|vous)$")
 _HIRAGANA = re.compile("[\u3041-\u309f]")

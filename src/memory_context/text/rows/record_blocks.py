@@ -47,9 +47,9 @@ _ABOVE_WIDE = "-[ RECORD"
 _FIRST_BAR = re.compile(r"^([^|\n]++)\|", re.MULTILINE)
 # In psql with hyphens around it: `-[ RECORD 1 ]-+----`.
 _SECTION = re.compile(r"\s*-?\[{1,2}(?P<title>[^\[\]]+)\]{1,2}[-+]*\s*")
-# A title of Markdown, or one between hyphens or equals signs.
+# A title of Markdown, or one between hyphens or equals signs. A long line is none, and is not read from each of its signs.
 _TITLE = re.compile(
-    r"\s*(?:#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
+    r"(?!.{500})\s*(?:#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
 )
 # A name with a number, as in "Order 1042: open".
 _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
