@@ -913,6 +913,23 @@ def test_json_of_some_hundred_thousand_characters_is_read_as_a_whole() -> None:
     assert len(re.findall(r'(?m)^\$\[\d\] .*"title": "Mend the', shown)) == len(pulls)
 
 
+def test_members_without_a_value_do_not_come_with_others() -> None:
+    """Half of the members of a charge are null or empty: each is a segment by itself, so that a preview can leave it out."""
+    empty = {"review": None, "discounts": [], "metadata": {}, "note": "", "source": None}
+    charges = [
+        {"id": f"ch_{n}x{n * 7}", "title": f"The {word} renewal", **empty, "country": "Norway"}
+        for n, word in enumerate(("first", "second", "third", "late", "last") * 4)
+    ]
+    for text in (json.dumps(charges), json.dumps(charges, indent=1), repr(charges)):
+        found = split(text)
+        empty_ones = [
+            segment.members
+            for index, segment in enumerate(found.segments)
+            if re.search(r"""null|None|\[]|\{}|""|''""", found.shown(index))
+        ]
+        assert len(empty) * len(charges) == len(empty_ones) == sum(empty_ones)
+
+
 def test_titles_in_json_that_is_a_text_in_json_are_titles() -> None:
     """Its quotes have escapes, which do not hide that several words behind a colon are a value."""
     events = [{"title": "The plan of the week", "open": True, "log": "and so on " * 9}] * 2
