@@ -7,9 +7,9 @@ from typing import Any
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.python_literals import is_object
 from memory_context.text.query.number_notations_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
-from memory_context.text.python_literals import is_object
 from memory_context.text.rows.rows_in_text import LINES, table_of
 from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 from memory_context.text.tokens.counter import TokenCounter
