@@ -915,7 +915,13 @@ def test_json_of_some_hundred_thousand_characters_is_read_as_a_whole() -> None:
 
 def test_members_without_a_value_do_not_come_with_others() -> None:
     """Half of the members of a charge are null or empty: each is a segment by itself, so that a preview can leave it out."""
-    empty: dict[str, object] = {"review": None, "discounts": [], "metadata": {}, "note": "", "source": None}
+    empty: dict[str, object] = {
+        "review": None,
+        "discounts": [],
+        "metadata": {},
+        "note": "",
+        "source": None,
+    }
     charges = [
         {"id": f"ch_{n}x{n * 7}", "title": f"The {word} renewal", **empty, "country": "Norway"}
         for n, word in enumerate(("first", "second", "third", "late", "last") * 4)
