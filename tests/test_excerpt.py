@@ -26,7 +26,7 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
 from memory_context.text.excerpt.excerpt import ANSWER, ENDS, PREVIEW, READING, Excerpt, excerpt
-from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, LARGE_JSON, hotspots
 from memory_context.text.excerpt.objects_of_json import (
     STRING_OR_BRACKET,
     members_of,
@@ -888,10 +888,10 @@ def test_objects_of_each_kind_in_large_json_have_names_of_their_own() -> None:
     facets = [{"value": f"kind {n}", "count": n} for n in range(24)]
     results = [
         {"unit": n % 3, "text": "so on " * 30, "sku": f"sku-{n}x", "title": f"Lamp of plant_{n}"}
-        for n in range(600)
+        for n in range(1200)
     ]
     text = json.dumps({"facets": facets, "results": results})
-    assert len(text) > LARGE
+    assert len(text) > LARGE_JSON
     shown = excerpt(text, "", 260, default_counter().count, ranking=PREVIEW).text
     assert shown.count("Lamp of") >= 5
 
@@ -912,12 +912,48 @@ def test_large_json_is_shown_by_its_objects_also_if_they_are_long() -> None:
             "uses": [f"other {m} >= {n}.{m}" for m in range(120)],
             "author": f"author_{n}@example.org",
         }
-        for n in range(80)
+        for n in range(240)
     ]
     text = json.dumps(packages, indent=1)
-    assert len(text) > LARGE
+    assert len(text) > LARGE_JSON
     shown = excerpt(text, "author_7", 300, default_counter().count, ranking=PREVIEW).text
     assert re.search(r'… \{"name": "pack-ha", .*"author": "author_7@example.org"', shown)
+
+
+def test_json_of_some_hundred_thousand_characters_is_read_as_a_whole() -> None:
+    """Of a list whose objects are long themselves, as those of GitHub are, each object is shown with its title and path."""
+    user = {f"address_{n}": f"https://api.example.org/users/ann/{n}" for n in range(130)}
+    pulls = [
+        {"user": user, "title": f"Mend the {word} of the worker", "base": user}
+        for word in ("clock", "queue", "cache", "retry", "limit", "index", "parser", "socket")
+    ]
+    text = json.dumps(pulls)
+    assert LARGE < len(text) < LARGE_JSON
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    assert len(re.findall(r'(?m)^\$\[\d\] .*"title": "Mend the', shown)) == len(pulls)
+
+
+def test_members_without_a_value_do_not_come_with_others() -> None:
+    """Half of the members of a charge are null or empty: each is a segment by itself, so that a preview can leave it out."""
+    empty: dict[str, object] = {
+        "review": None,
+        "discounts": [],
+        "metadata": {},
+        "note": "",
+        "source": None,
+    }
+    charges = [
+        {"id": f"ch_{n}x{n * 7}", "title": f"The {word} renewal", **empty, "country": "Norway"}
+        for n, word in enumerate(("first", "second", "third", "late", "last") * 4)
+    ]
+    for text in (json.dumps(charges), json.dumps(charges, indent=1), repr(charges)):
+        found = split(text)
+        empty_ones = [
+            segment.members
+            for index, segment in enumerate(found.segments)
+            if re.search(r"""null|None|\[]|\{}|""|''""", found.shown(index))
+        ]
+        assert len(empty) * len(charges) == len(empty_ones) == sum(empty_ones)
 
 
 def test_titles_in_json_that_is_a_text_in_json_are_titles() -> None:
@@ -1314,7 +1350,7 @@ def test_a_record_of_large_json_is_not_mixed_with_the_next(lines: str) -> None:
         for n in range(3000)
     ]
     text = f'{{"items": [{", ".join(records)}]}}'
-    assert len(text) > LARGE
+    assert len(text) > LARGE_JSON
     shown = excerpt(text, "Who owns part-2345, which login?", 250, len).text
     [record] = [line for line in shown.split("\n") if "part-2345" in line]
     assert '"owner": {"login": "u391"}' in record

@@ -227,6 +227,16 @@ def test_preview() -> None:
     assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
 
 
+def test_preview_of_nested_json() -> None:
+    """The line says which list of JSON has the columns, and shows an object by its members, which a query must name."""
+    deals = [{"id": n, "properties": {"amount": f"{n}00", "stage": "won" * 9}} for n in (7, 8)]
+    issue = {"key": "ENG-1", "summary": "Charged twice", "changelog": {"histories": deals}}
+    memory = _memory(json.dumps(issue))
+    line = table_line(memory.get("t").text, memory.counter, 1000)
+    columns = "Columns of $.changelog.histories: id number, properties text"
+    assert f"{columns}. First row: 7, {{amount, stage}}" == line
+
+
 def test_preview_of_a_text_without_rows() -> None:
     """Its lines are no table worth a line, which would say no more than that it has lines."""
     memory = _memory("shop/book.py:42: rate = 1\nshop/book.py:57: rate = 2\nA note.\n")

@@ -16,7 +16,7 @@ from itertools import chain
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
-from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.hotspots_of_long_texts import hotspots, is_read_in_parts
 from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.record_around_place import Record, spans_of
 from memory_context.text.excerpt.segment_scores import Ranking, score
@@ -140,7 +140,7 @@ def _excerpt(
 ) -> Excerpt:
     """Return an excerpt as `excerpt` does, of a text that a person sees as it is; *numbers* are those of its lines."""
     regions = [(0, len(text))]
-    if len(text) > LARGE:
+    if is_read_in_parts(text):
         regions = hotspots(text, question)
     records = list[Record]()
     if ranking.finds_records:
@@ -210,7 +210,7 @@ def show_records(
 
 def _split(text: str, regions: Iterable[Span]) -> Segmentation:
     """Split a text into segments; if it is long, only its *regions*."""
-    if len(text) > LARGE:
+    if is_read_in_parts(text):
         return split_regions(text, joined(regions))
     return split(text)
 

@@ -9,15 +9,24 @@ import math
 from collections import defaultdict
 
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
+from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT
 from memory_context.text.spans import Span, joined
 from memory_context.text.words_and_names import MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000
+# JSON is read as a whole up to here: a part of it does not say which record it belongs to.
+LARGE_JSON = 300_000
 HEAD = 40_000
 TAIL = 8_000
 BLOCK = 2_000
 BEST_BLOCKS = 24
 FAULTY_BLOCKS = 4
+
+
+def is_read_in_parts(text: str) -> bool:
+    """Return whether a text is so long that only parts of it are read closely."""
+    longest = LARGE_JSON if BEGINS_WITH_OBJECT.match(text) else LARGE
+    return len(text) > longest
 
 
 def hotspots(text: str, question: str) -> list[Span]:

@@ -58,7 +58,7 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
 
     Args:
         text: The whole text.
-        regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
+        regions: The parts of it to read: all of a text, or the hotspots of a long one.
     """
     lines = _lines(text, regions)
     rare = _rare(lines)

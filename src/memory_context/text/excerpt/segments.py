@@ -92,6 +92,10 @@ _FRAMED_TEXT = re.compile(r"\$(?:\.content)?\[\d+\]\.text")
 _TEXTS = {".content", ".text"}
 
 
+# A member without a value, which says little: it is shown only for itself, never with another one.
+_EMPTY = re.compile(r"""[:=]\s*(?:null|None|\[\]|\{\}|""|'')(?=[\s,}\])]|\Z)""")
+
+
 class Segment(NamedTuple):
     """A slice of a text.
 
@@ -335,7 +339,8 @@ def _joins(found: Segmentation, last: Segment, member: Segment, *, is_name: bool
     """Return whether a member is joined with the last segment."""
     if last.container != member.container or _WORD.search(found.text, last.end, member.start):
         return False
-    is_short = last.end - last.start < SHORT
+    is_empty = _EMPTY.search(found.text, last.start, member.end)
+    is_short = last.end - last.start < SHORT and not is_empty
     if member.heads == (len(found.segments) - 1,):
         return is_name or (is_short and member.end - last.start <= LONGEST_WITH_NAME)
     # What is before the names is not joined with them: they come with each member of the object.

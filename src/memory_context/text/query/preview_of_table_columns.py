@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.python_literals import is_object
 from memory_context.text.query.number_notations_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import LINES, table_of
@@ -15,10 +17,11 @@ from memory_context.text.tokens.counter import TokenCounter
 # If the columns take more than a third of the budget, the table is wide, and the rows are worth more than its columns.
 LARGEST_PART = 3
 LONGEST_CELL = 40
+LONGEST_MEMBERS = 160
 
 
 def table_line(text: str, counter: TokenCounter, budget: int) -> str:
-    """Return a line with the columns of a text's table, their kinds, and the first row.
+    """Return a line with the columns of a text's table, their kinds, the first row, and the list in JSON that they are of.
 
     Empty if the text has no rows, or if the line takes more than a third of *budget* tokens.
     """
@@ -33,9 +36,21 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
     for name, notation in zip(table.columns, notations_of(table, sample), strict=True):
         kind = notation.kind if notation else "text"
         columns.append(f"{name} {kind}")
-    cells = [cell_text(cell)[:LONGEST_CELL].split() for cell in sample[0]]
-    row = ", ".join(map(" ".join, cells))
-    line = prompts.TABLE_COLUMNS.format(columns=listed(columns, LONGEST_COLUMN), row=row)
+    _, _, path = table.name.partition(" $.")
+    line = prompts.TABLE_COLUMNS.format(
+        of_list=prompts.OF_LIST.format(path=path) if path else "",
+        columns=listed(columns, LONGEST_COLUMN),
+        row=", ".join(map(_shown, sample[0])),
+    )
     if counter.count(line) > budget // LARGEST_PART:
         return ""
     return line
+
+
+def _shown(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    """Return the beginning of a cell on one line; of an object, the names of its members, which a query needs."""
+    longest = LONGEST_CELL
+    if is_object(cell):
+        cell = f"{{{', '.join(cell)}}}"
+        longest = LONGEST_MEMBERS
+    return " ".join(cell_text(cell)[:longest].split())
