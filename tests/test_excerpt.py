@@ -1591,10 +1591,11 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
         "# Hours\n\nSee https://example.org.\n\n<table>\n<tr><td><b>weekdays</b></td></tr>\n</table>",
         '<h1 *ngIf="open">On {{ days }}</h1>\n<b>weekdays</b>',
         f"<html><script>days = '<b>weekdays</b>'; {'draw(days);' * 300}</script></html>",
+        "<html><h1>502</h1></html>\n" + "* TLS handshake\n" * 200 + "> <b>weekdays</b>\n",
     ],
 )
 def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
-    """Programs, mails, messages, drawings, data and Markdown with markup are no pages, nor is a program that draws one."""
+    """Programs, mails, drawings, data, Markdown, a program that draws a page, and a log behind a small page are no pages."""
     shown = excerpt(text, "weekdays", 60, default_counter().count, ranking=ANSWER)
 
     assert "<b>weekdays</b>" in shown.text
@@ -1639,6 +1640,17 @@ def test_a_wrapped_page_has_no_numbers_of_lines() -> None:
     shown = excerpt(wrapped, "Street 70", 40, default_counter().count, ranking=ANSWER)
 
     assert "…\n| Branch 70 | Street 70 (/branch/70) |" in shown.text
+
+
+def test_lines_behind_a_page_stay_as_they_are_written() -> None:
+    """What a program says after a page is no part of it: its lines, their tags and entities stay, with their numbers."""
+    said = "\n* Closing <connection> 0\n  GET /?a=1&copy=2"
+
+    words = words_of_html(PAGE + said)
+
+    assert words is not None
+    assert words.text.endswith(said)
+    assert words.numbers[-1] == PAGE.count("\n") + 3
 
 
 def test_a_persons_own_page_keeps_its_tags() -> None:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memory_context.text.lines import BYTE_ORDER_MARK
+from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.read.lines_by_number import LineNumbers
+from memory_context.text.spans import Span
 from memory_context.text.unwrap import unwrap
 
 # So far into a text the first tag of a page is looked for, wrapping included.
@@ -52,6 +53,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
+_PAGES = re.compile(r".*</html\s*>", re.IGNORECASE | re.DOTALL)
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
@@ -93,21 +95,35 @@ def words_of_html(text: str) -> PageWords | None:
     if not _FIRST_TAG.search(text, 0, FARTHEST):
         return None
     page = unwrap(text).text.removeprefix(BYTE_ORDER_MARK)
-    beginning = BEGINS_PAGE.match(page)
-    if beginning is None or (beginning["part"] and not page.rstrip().endswith(">")):
+    place = place_of_page(page)
+    if place is None:
         return None
-    lead = beginning["lead"] or ""
+    start, end = place
     lines = _Lines()
-    lines.add_lead(lead)
-    for token in _TOKEN.finditer(page, len(lead)):
+    lines.add_as_written(page[:start], 0)
+    for token in _TOKEN.finditer(page, start, end):
         if token["name"]:
             lines.add_tag(token)
         else:
             lines.add_text(token["text"] or token["data"] or "", token.start())
+    lines.add_as_written(page[end:], end)
     words = lines.numbered(page)
     if len(words.text) < min(FEW_WORDS, LEAST_WORDS * len(page)) or not words.text:
         return None
     return words if len(page) >= len(text) - 1 else words._replace(numbers=[])
+
+
+def place_of_page(text: str) -> Span | None:
+    """Return where the HTML page that *text* is begins and ends; None if it is no page, or has more text behind it."""
+    beginning = BEGINS_PAGE.match(text)
+    if beginning is None or (beginning["part"] and not text.rstrip().endswith(">")):
+        return None
+    pages = _PAGES.match(text)
+    end = pages.end() if pages else len(text)
+    # A page with more than its own length behind it is what one of several programs wrote.
+    if 2 * end < len(text):
+        return None
+    return len(beginning["lead"] or ""), end
 
 
 @dataclass(slots=True)
@@ -147,12 +163,13 @@ class _Lines:
         # The tables that are open, the innermost last. Rows may be in none.
         self._tables = [_OpenTable()]
 
-    def add_lead(self, text: str) -> None:
-        """Add the lines before the page, as they are written."""
-        self._is_as_written = True
-        self.add_text(text, 0)
-        self._is_as_written = False
-        self._end()
+    def add_as_written(self, text: str, place: int) -> None:
+        """Add the lines before the page, or behind it, as they are written; *place* is where they begin."""
+        self._end_row()
+        for line in lines_of(text):
+            self._write(line, place)
+            self._add_line()
+            place += len(line) + 1
 
     def add_tag(self, tag: re.Match[str]) -> None:
         """Begin and end lines, cells and links as a tag says."""
