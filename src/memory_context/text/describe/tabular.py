@@ -71,7 +71,8 @@ def _described(
 def describe_records(sample: Sample) -> Description | None:
     """Describe records that have the same fields, or the fields of a single record."""
     lines = [line for line in sample.lines if not line.startswith(("#", ";", "["))]
-    if any(line.endswith((";", "{")) for line in lines):
+    # In psql, the value behind a bar may be a statement.
+    if any(line.endswith((";", "{")) and " |" not in line for line in lines):
         return None  # code
     fields = sum(1 for line in lines if _FIELD.match(line))
     if fields < 0.3 * len(lines):

@@ -42,6 +42,8 @@ _MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULT
 _LEFT_OUT = re.compile(
     rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
 )
+# A frame within a frame: the AWS CLI prints lists within lists so.
+_FRAME_IN_FRAME = re.compile(r"^\|+\+--", re.MULTILINE)
 # A rule with one of these ends all columns: below it is the foot, or nothing.
 _ENDS_COLUMNS = re.compile("[┴┷┻╧╩]")
 _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
@@ -99,12 +101,12 @@ def _is_rule_of_columns(line: str) -> bool:
 
 
 def is_no_single_table(text: str) -> bool:
-    """Return whether a text holds several tables with rules, or a row between bars with dots in the place of other rows."""
+    """Return whether a text holds several tables with rules, tables within one, or a row of dots in place of other rows."""
     tables = 0
     for block in text.split(BLANK_LINE):
         if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
             tables += 1
-    return tables > 1 or _LEFT_OUT.search(text) is not None
+    return bool(tables > 1 or _LEFT_OUT.search(text) or _FRAME_IN_FRAME.search(text))
 
 
 def begins_ruled(block: str) -> bool:
