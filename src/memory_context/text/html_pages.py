@@ -53,7 +53,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
-_PAGES = re.compile(r".*</html\s*>", re.IGNORECASE | re.DOTALL)
+# Up to the end of the last page, or of the text.
+_PAGES = re.compile(r".*</html\s*>|.*", re.IGNORECASE | re.DOTALL)
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
@@ -118,8 +119,7 @@ def place_of_page(text: str) -> Span | None:
     beginning = BEGINS_PAGE.match(text)
     if beginning is None or (beginning["part"] and not text.rstrip().endswith(">")):
         return None
-    pages = _PAGES.match(text)
-    end = pages.end() if pages else len(text)
+    end = _PAGES.match(text).end()  # type: ignore[union-attr] # matches anything
     # A page with more than its own length behind it is what one of several programs wrote.
     if 2 * end < len(text):
         return None
