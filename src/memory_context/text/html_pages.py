@@ -35,6 +35,8 @@ BEGINS_PAGE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A page that is less of its text is what one of several programs wrote.
+LEAST_OF_TEXT = 0.5
 # A page with fewer characters of words, and with less of them than this share, is a program that draws the page.
 FEW_WORDS = 200
 LEAST_WORDS = 0.01
@@ -54,7 +56,7 @@ _TOKEN = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
 # Up to the end of the last page, or of the text.
-_PAGES = re.compile(r".*</html\s*>|.*", re.IGNORECASE | re.DOTALL)
+_PAGES = re.compile(r".*</html\s*>\n?|.*", re.IGNORECASE | re.DOTALL)
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
@@ -88,15 +90,15 @@ class PageWords(NamedTuple):
     numbers: Sequence[int]
 
 
-def words_of_html(text: str) -> PageWords | None:
+def words_of_html(text: str, least: float = LEAST_OF_TEXT) -> PageWords | None:
     """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result.
 
-    None if it is no page, or one that has hardly any words because a program draws it.
+    None if it is no page (`place_of_page`), or one that has hardly any words because a program draws it.
     """
     if not _FIRST_TAG.search(text, 0, FARTHEST):
         return None
     page = unwrap(text).text.removeprefix(BYTE_ORDER_MARK)
-    place = place_of_page(page)
+    place = place_of_page(page, least)
     if place is None:
         return None
     start, end = place
@@ -114,14 +116,13 @@ def words_of_html(text: str) -> PageWords | None:
     return words if len(page) >= len(text) - 1 else words._replace(numbers=[])
 
 
-def place_of_page(text: str) -> Span | None:
-    """Return where the HTML page that *text* is begins and ends; None if it is no page, or has more text behind it."""
+def place_of_page(text: str, least: float = LEAST_OF_TEXT) -> Span | None:
+    """Return where the HTML page that *text* is begins and ends; None if it is none, or less than a share *least* of it."""
     beginning = BEGINS_PAGE.match(text)
     if beginning is None or (beginning["part"] and not text.rstrip().endswith(">")):
         return None
     end = _PAGES.match(text).end()  # type: ignore[union-attr] # matches anything
-    # A page with more than its own length behind it is what one of several programs wrote.
-    if 2 * end < len(text):
+    if end < least * len(text):
         return None
     return len(beginning["lead"] or ""), end
 
@@ -206,15 +207,12 @@ class _Lines:
             place: Where it begins in the page.
         """
         if self._is_as_written:
-            first, *others = text.split("\n")
-            self._write(html.unescape(first), place)
-            if others:
-                self._tear()
-            for line in others:
-                self._add_line()
-                place += len(first) + 1
-                first = line
+            for number, line in enumerate(text.split("\n")):
+                if number:
+                    self._tear()
+                    self._add_line()
                 self._write(html.unescape(line), place)
+                place += len(line) + 1
             return
         place += len(text) - len(text.lstrip())
         words = _SPACE.sub(" ", html.unescape(text))

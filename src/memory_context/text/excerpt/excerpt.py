@@ -21,7 +21,6 @@ from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.record_around_place import Record, spans_of
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import (
-    Container,
     Segment,
     Segmentation,
     split,
@@ -353,7 +352,9 @@ def _rendered_record(found: Segmentation, run: Sequence[Segment], lines: ShownLi
     shown_end = run[0].start
     if not container.path:
         end = run[-1].end
-        return gap_between(text, 0, shown_end, lines) + text[shown_end:end] + _mark_at_cut(text, end)
+        return (
+            gap_between(text, 0, shown_end, lines) + text[shown_end:end] + _mark_at_cut(text, end)
+        )
     if container.kind == "text":
         shown = f"{container.path}: "
         for segment in run:

@@ -38,12 +38,11 @@ DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
 _MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
-# A row of dots in the place of rows that were left out.
-_LEFT_OUT = re.compile(
-    rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
+# A row of dots in the place of rows that were left out, or a frame within a frame: the AWS CLI prints lists in lists so.
+_NO_ROWS = re.compile(
+    rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$|^\|+\+--",
+    re.MULTILINE,
 )
-# A frame within a frame: the AWS CLI prints lists within lists so.
-_FRAME_IN_FRAME = re.compile(r"^\|+\+--", re.MULTILINE)
 # A rule with one of these ends all columns: below it is the foot, or nothing.
 _ENDS_COLUMNS = re.compile("[┴┷┻╧╩]")
 _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
@@ -106,7 +105,7 @@ def is_no_single_table(text: str) -> bool:
     for block in text.split(BLANK_LINE):
         if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
             tables += 1
-    return bool(tables > 1 or _LEFT_OUT.search(text) or _FRAME_IN_FRAME.search(text))
+    return tables > 1 or _NO_ROWS.search(text) is not None
 
 
 def begins_ruled(block: str) -> bool:
