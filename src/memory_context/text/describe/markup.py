@@ -51,8 +51,8 @@ def describe_markup(sample: Sample) -> Description | None:
     if not sample.head.lstrip().startswith("<"):
         return None
     names = unique_names(_ELEMENT.findall(sample.head))
-    # The first element is the root, which ends last.
-    if names and f"</{names[0]}>" in sample.tail:
+    # The first element is the root, which ends last: what is behind it, such as an exit code, is shorter.
+    if names and 2 * sample.text.rfind(f"</{names[0]}>") > len(sample.text):
         return Description(Kind.MARKUP, f"XML, {size}", names)
     return None
 
