@@ -242,6 +242,14 @@ def test_a_text_in_which_some_lines_have_times_is_no_log() -> None:
     assert not describe("12:00:01 start\n12:00:02 stop\na b\nb c\nc d").startswith("log")
 
 
+def test_a_page_is_not_what_stands_behind_it() -> None:
+    """A text that goes on for longer than its page, as `curl -v` does behind an answer, is neither a page nor XML."""
+    page = "<html>\n<head><title>502 Bad Gateway</title></head>\n<body>nginx</body>\n</html>\n"
+
+    assert describe(page + "[exit 0]") == 'HTML page "502 Bad Gateway", 5 lines'
+    assert describe(page + "* Connected to 10.0.0.7\n" * 40).startswith("text, 44 lines")
+
+
 def test_a_table_has_as_many_rows_as_line_breaks_say() -> None:
     """Characters that only some programs take for a line break do not make rows, nor hide them."""
     assert describe("a,b\n1,x\u2028y\n2,z\n") == "CSV 2 rows x 2 columns: a, b"

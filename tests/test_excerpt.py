@@ -25,7 +25,15 @@ from memory_context.model.json_object import JsonObject
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
-from memory_context.text.excerpt.excerpt import ANSWER, ENDS, PREVIEW, READING, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import (
+    ANSWER,
+    ENDS,
+    PREVIEW,
+    READING,
+    Excerpt,
+    excerpt,
+    show_spans,
+)
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, LARGE_JSON, hotspots
 from memory_context.text.excerpt.objects_of_json import (
     STRING_OR_BRACKET,
@@ -1647,10 +1655,11 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
         "# Hours\n\nSee https://example.org.\n\n<table>\n<tr><td><b>weekdays</b></td></tr>\n</table>",
         '<h1 *ngIf="open">On {{ days }}</h1>\n<b>weekdays</b>',
         f"<html><script>days = '<b>weekdays</b>'; {'draw(days);' * 300}</script></html>",
+        "<html><h1>502</h1></html>\n" + "* TLS handshake\n" * 200 + "> <b>weekdays</b>\n",
     ],
 )
 def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
-    """Programs, mails, messages, drawings, data and Markdown with markup are no pages, nor is a program that draws one."""
+    """Programs, mails, drawings, data, Markdown, a program that draws a page, and a log behind a small page are no pages."""
     shown = excerpt(text, "weekdays", 60, default_counter().count, ranking=ANSWER)
 
     assert "<b>weekdays</b>" in shown.text
@@ -1728,6 +1737,66 @@ def test_a_wrapped_page_has_no_numbers_of_lines() -> None:
     shown = excerpt(wrapped, "Street 70", 40, default_counter().count, ranking=ANSWER)
 
     assert "…\n| Branch 70 | Street 70 (/branch/70) |" in shown.text
+
+
+def test_a_line_that_is_cut_ends_with_a_gap_mark() -> None:
+    """The beginning of a line does not look like all of it, also where the next line shown is another one."""
+    long = "eni-f54e " + " ".join(f"word{n}" for n in range(60))
+    text = "\n".join([long, *("filler" for _ in range(40)), "SECURITYGROUPS sg-1"])
+
+    shown = show_spans(text, [(0, 8), (text.index("SECURITY"), len(text))])
+
+    assert shown.text == "eni-f54e …\n…42\nSECURITYGROUPS sg-1"
+
+
+def test_fields_between_tabs_are_not_cut() -> None:
+    """A long line of fields between tabs is broken before or behind a field, never within one."""
+    fields = [f"i-{n:07x} node {n}" for n in range(400)]
+    text = "\n".join("\t".join(fields[n : n + 20]) for n in range(0, 400, 20))
+
+    shown = excerpt(text, "node 250", 120, default_counter().count, ranking=PREVIEW)
+
+    pieces = [piece.strip(" …") for piece in re.split(r"\t|\n(?:…\d+\n)?", shown.text)]
+    assert fields[250] in pieces
+    assert set(pieces) - {""} <= set(fields)
+
+
+def test_lines_beside_json_have_their_numbers() -> None:
+    """Lines of a text that holds JSON, too, come behind the number of their line, as in any other text."""
+    settings = [f"setting_{n} = value_{n}" for n in range(60)]
+    state = {"resources": [{"id": n, "name": f"db-{n}", "zone": "a"} for n in range(200)]}
+    text = "\n".join([*settings, json.dumps(state, indent=1)])
+
+    shown = excerpt(text, "setting_50", 120, default_counter().count, ranking=PREVIEW)
+
+    assert "\n…46\nsetting_45 = value_45\n" in shown.text
+
+
+def test_an_object_in_a_string_comes_with_the_names_of_the_object_around_it() -> None:
+    """The record of a log that is JSON in a member of an event is not shown without what tells the event from others."""
+    events = [
+        {"time": 1796057018531 + n, "message": json.dumps({"level": "info", "trace": "t" * 200})}
+        for n in range(40)
+    ]
+    events[30]["message"] = json.dumps({"level": "error", "msg": "call failed", "path": "/p" * 80})
+
+    shown = excerpt(
+        json.dumps(events), "which call failed", 100, default_counter().count, ranking=PREVIEW
+    )
+
+    assert "call failed" in shown.text
+    assert '"time": 1796057018561' in shown.text
+
+
+def test_lines_behind_a_page_stay_as_they_are_written() -> None:
+    """What a program says after a page is no part of it: its lines, their tags and entities stay, with their numbers."""
+    said = "\n* Closing <connection> 0\n  GET /?a=1&copy=2"
+
+    words = words_of_html(PAGE + said)
+
+    assert words is not None
+    assert words.text.endswith(said)
+    assert words.numbers[-1] == PAGE.count("\n") + 3
 
 
 def test_a_persons_own_page_keeps_its_tags() -> None:

@@ -291,9 +291,11 @@ def test_colours_hide_no_secret(text: str, redacted: str) -> None:
 def test_tags_of_a_page_hide_no_secret() -> None:
     """A secret is found through the tags of an HTML page, of which the words stay then; without one the page stays."""
     page = "<html><p>The key <b>AKIA</b>IOSFODNN7<wbr>EXAMPL2 is old.</p></html>"
+    log = "\n* Closing connection 0" * 20
     harmless = "<html><p>The <b>key</b> is old.</p></html>"
 
     assert "The key [redacted aws_key] is old." == Redactor().redact(page).text
+    assert "The key [redacted aws_key] is old.\n" + log == Redactor().redact(page + log).text
     assert harmless == Redactor().redact(harmless).text
 
 

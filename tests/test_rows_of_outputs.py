@@ -811,6 +811,18 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("heading", "name", "limits"),
         [["RECORD 1", "a", "cpu=1 memory=2"], ["RECORD 2", "b", "cpu=3 memory=4"]],
     ),
+    "a statement behind a bar": (
+        (
+            "-[ RECORD 1 ]--------\npid   | 7\nquery | begin; select 1;\n"
+            "-[ RECORD 2 ]--------\npid   | 8\nquery | commit;\n"
+        ),
+        ("heading", "pid", "query"),
+        [["RECORD 1", "7", "begin; select 1;"], ["RECORD 2", "8", "commit;"]],
+    ),
+    "a table within a table": lines_of(
+        "-----------------\n|    Describe   |\n+---------------+\n||   Groups    ||\n|+------+------+|\n"
+        "||  Id  |  sg-1 ||\n||  Port|  443  ||\n|+------+------+|\n|||  Ranges   |||\n||+-----+-----+||\n|||  a  |  b  |||\n"
+    ),
     "issues in lines": lines_of(
         "#100  Fix this  (bug, p0)  today\n#101  Fix that  (bug, p1)  today\n"
     ),

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memory_context.model.item import encodable
-from memory_context.text.lines import BYTE_ORDER_MARK
+from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import begins_value
 from memory_context.text.read.lines_by_number import LineNumbers
+from memory_context.text.spans import Span
 from memory_context.text.unwrap import unwrap
 
 # So far into a text the first tag of a page is looked for, wrapping included.
@@ -43,6 +44,8 @@ BEGINS_PAGE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A page that is less of its text is what one of several programs wrote.
+LEAST_OF_TEXT = 0.5
 # A page with fewer characters of words, and with less of them than this share, is a program that draws the page.
 FEW_WORDS = 200
 LEAST_WORDS = 0.01
@@ -61,6 +64,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
+_PAGE_END = re.compile(r"</html\s*+>\n?", re.IGNORECASE)
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
@@ -94,25 +98,26 @@ class PageWords(NamedTuple):
     numbers: Sequence[int]
 
 
-def words_of_html(text: str) -> PageWords | None:
+def words_of_html(text: str, least: float = LEAST_OF_TEXT) -> PageWords | None:
     """Return the words of the HTML page that *text* is, perhaps in the wrapping of a tool's result.
 
-    None if it is no page, or one that has hardly any words because a program draws it.
+    None if it is no page (`place_of_page`), or one that has hardly any words because a program draws it.
     """
     if not _FIRST_TAG.search(text, 0, FARTHEST):
         return None
     page = unwrap(text).text.removeprefix(BYTE_ORDER_MARK)
-    beginning = BEGINS_PAGE.match(page)
-    if beginning is None or (beginning["part"] and not page.rstrip().endswith(">")):
+    place = place_of_page(page, least)
+    if place is None:
         return None
-    lead = beginning["lead"] or ""
+    start, end = place
     lines = _Lines()
-    lines.add_lead(lead)
-    for token in _TOKEN.finditer(page, len(lead)):
+    lines.add_as_written(page[:start], 0)
+    for token in _TOKEN.finditer(page, start, end):
         if token["name"]:
             lines.add_tag(token)
         else:
             lines.add_text(token["text"] or token["data"] or "", token.start())
+    lines.add_as_written(page[end:], end)
     words = lines.numbered(page)
     if len(words.text) < min(FEW_WORDS, LEAST_WORDS * len(page)) or not words.text:
         return None
@@ -129,6 +134,19 @@ def _words_of_string(string: re.Match[str]) -> str:
     """Return a string of JSON with the words of the page that it holds, if it holds one."""
     page = words_of_html(json.loads(string[0], strict=False))
     return json.dumps(encodable(page.text), ensure_ascii=False) if page else string[0]
+
+
+def place_of_page(text: str, least: float = LEAST_OF_TEXT) -> Span | None:
+    """Return where the HTML page that *text* is begins and ends; None if it is none, or less than a share *least* of it."""
+    beginning = BEGINS_PAGE.match(text)
+    if beginning is None or (beginning["part"] and not text.rstrip().endswith(">")):
+        return None
+    end = len(text)
+    for found in _PAGE_END.finditer(text):
+        end = found.end()
+    if end < least * len(text):
+        return None
+    return len(beginning["lead"] or ""), end
 
 
 @dataclass(slots=True)
@@ -168,12 +186,13 @@ class _Lines:
         # The tables that are open, the innermost last. Rows may be in none.
         self._tables = [_OpenTable()]
 
-    def add_lead(self, text: str) -> None:
-        """Add the lines before the page, as they are written."""
-        self._is_as_written = True
-        self.add_text(text, 0)
-        self._is_as_written = False
-        self._end()
+    def add_as_written(self, text: str, place: int) -> None:
+        """Add the lines before the page, or behind it, as they are written; *place* is where they begin."""
+        self._end_row()
+        for line in lines_of(text):
+            self._write(line, place)
+            self._add_line()
+            place += len(line) + 1
 
     def add_tag(self, tag: re.Match[str]) -> None:
         """Begin and end lines, cells and links as a tag says."""
@@ -210,15 +229,12 @@ class _Lines:
             place: Where it begins in the page.
         """
         if self._is_as_written:
-            first, *others = text.split("\n")
-            self._write(html.unescape(first), place)
-            if others:
-                self._tear()
-            for line in others:
-                self._add_line()
-                place += len(first) + 1
-                first = line
+            for number, line in enumerate(text.split("\n")):
+                if number:
+                    self._tear()
+                    self._add_line()
                 self._write(html.unescape(line), place)
+                place += len(line) + 1
             return
         place += len(text) - len(text.lstrip())
         words = _SPACE.sub(" ", html.unescape(text))

@@ -9,7 +9,7 @@ from memory_context.model.one_line import one_line
 from memory_context.text.accessibility_trees import words_of_tree
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample
-from memory_context.text.html_pages import BEGINS_PAGE
+from memory_context.text.html_pages import place_of_page
 
 LONGEST_TITLE = 40
 _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
@@ -37,7 +37,7 @@ _SECTION = re.compile(r"(?<=\n\n)#{2,6} +\S[^\n]*\n[ \t]*$", re.MULTILINE)
 def describe_markup(sample: Sample) -> Description | None:
     """Describe an HTML page, the accessibility tree of a page, or XML."""
     size = counted(sample.line_count, "line")
-    if BEGINS_PAGE.match(sample.head):
+    if place_of_page(sample.text):
         facts = "HTML page"
         title = _TITLE.search(sample.head)
         if title:
@@ -54,8 +54,8 @@ def describe_markup(sample: Sample) -> Description | None:
     if not sample.head.lstrip().startswith("<"):
         return None
     names = unique_names(_ELEMENT.findall(sample.head))
-    # The first element is the root, which ends last.
-    if names and f"</{names[0]}>" in sample.tail:
+    # The first element is the root, which ends last: what is behind it, such as an exit code, is shorter.
+    if names and 2 * sample.text.rfind(f"</{names[0]}>") > len(sample.text):
         return Description(Kind.MARKUP, f"XML, {size}", names)
     return None
 

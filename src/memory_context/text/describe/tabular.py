@@ -18,6 +18,8 @@ from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
 COUNTED_EXACTLY = 2_000_000
+# A line of code. In psql, the value behind a bar may be a statement.
+_CODE = re.compile(r"(?!.* \|).*[;{]", re.DOTALL)
 # `Name: value`, `NAME=value` or `name | value` of psql, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)| ?=(?!=)| \|(?=[^|]*$))"
@@ -71,8 +73,8 @@ def _described(
 def describe_records(sample: Sample) -> Description | None:
     """Describe records that have the same fields, or the fields of a single record."""
     lines = [line for line in sample.lines if not line.startswith(("#", ";", "["))]
-    if any(line.endswith((";", "{")) for line in lines):
-        return None  # code
+    if any(map(_CODE.fullmatch, lines)):
+        return None
     fields = sum(1 for line in lines if _FIELD.match(line))
     if fields < 0.3 * len(lines):
         return None  # prose

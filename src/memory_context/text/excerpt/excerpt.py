@@ -21,7 +21,6 @@ from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.record_around_place import Record, spans_of
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import (
-    Container,
     Segment,
     Segmentation,
     split,
@@ -282,10 +281,7 @@ def _rendered(found: Segmentation, numbers: Sequence[int], indexes: list[int]) -
         # A record is shown once, before the objects and lists in it. What is in no record is shown where it is.
         key = (segment.container, 0 if segment.container else place)
         shown.setdefault(key, []).append(segment)
-    records = (
-        _rendered_record(text, found.containers[container], run)
-        for (container, _), run in shown.items()
-    )
+    records = (_rendered_record(found, run, lines) for run in shown.values())
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
@@ -333,19 +329,34 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
         return f"{GAP} "
     gap = lines.gap_before(start)
     if shown_end:
-        gap = "\n" + gap
+        gap = f"{_mark_at_cut(text, shown_end)}\n{gap}"
     if _NON_SPACE.search(text, line_start(text, start), start):
         gap += f"{GAP} "
     return gap
 
 
-def _rendered_record(text: str, container: Container, run: Sequence[Segment]) -> str:
-    """Render a record: its path, and then the shown members as JSON, or the shown segments of a long string."""
+def _mark_at_cut(text: str, end: int) -> str:
+    """Return a gap mark if the line goes on behind a part that ends at *end*."""
+    if _NON_SPACE.search(text, end, line_end(text, end - 1)):
+        return f" {GAP}"
+    return ""
+
+
+def _rendered_record(found: Segmentation, run: Sequence[Segment], lines: ShownLines) -> str:
+    """Render a record: its path, and then the shown members as JSON, or the shown segments of a long string.
+
+    What is in no record is rendered as it is, behind the number of its line.
+    """
+    text = found.text
+    container = found.containers[run[0].container]
+    shown_end = run[0].start
+    if not container.path:
+        end = run[-1].end
+        return (
+            gap_between(text, 0, shown_end, lines) + text[shown_end:end] + _mark_at_cut(text, end)
+        )
     if container.kind == "text":
-        shown_end = run[0].start
-        shown = f"{GAP} " if shown_end else ""
-        if container.path:
-            shown = f"{container.path}: "
+        shown = f"{container.path}: "
         for segment in run:
             gap = text[shown_end : segment.start]
             shown += gap if _ONLY_BREAKS.fullmatch(gap) else f" {GAP} "

@@ -52,8 +52,8 @@ DEEPEST = 12
 DEEPEST_INDENTATION = 200
 
 # Where a reader would break a long line: after an escaped line break, a line break of old Macs, the end of an object or
-# list, a comma, the end of a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted
-# field.
+# list, a comma, the end of a sentence (in Chinese no space follows it), a bar or a tab between fields, or a comma before a
+# quoted field.
 _BREAK = re.compile(
     r"""
     (?<!\\)\\+n\s*
@@ -62,6 +62,7 @@ _BREAK = re.compile(
     | ,\s+
     | [.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])
     | (?<!\s)\s+\|\s+
+    | \t+
     | ,(?=\\*")
     """,
     re.VERBOSE,
@@ -259,7 +260,7 @@ def _split_container(
     """Split the container that begins at `start`: small members become segments, large ones are split in turn.
 
     If it is one of several in a list, *names* are the steps to the members that tell it from the others, whose segment
-    is the head of its other segments (`steps_to_names`).
+    is the head of its other segments (`steps_to_names`), and of those of objects in its strings.
     """
     text = found.text
     segments = found.segments
@@ -295,8 +296,11 @@ def _split_container(
     kind = "object" if is_object else "array"
     found.containers[number] = Container(kind, path, len(members))
     for index in range(first, len(segments)):
-        if segments[index].container == number and index not in heads:
-            segments[index] = segments[index]._replace(heads=heads)
+        segment = segments[index]
+        # The path of an object in a string says nothing of what is around it; the names there do.
+        is_in_string = not segment.heads and found.containers[segment.container].path == GAP
+        if index not in heads and (is_in_string or segment.container == number):
+            segments[index] = segment._replace(heads=heads)
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str, depth: int) -> None:

@@ -201,6 +201,6 @@ def _as_seen(text: str) -> Iterator[str]:
     plain = without_colours(text)
     if plain != text:
         yield plain
-    page = words_of_html(text)
+    page = words_of_html(text, least=0)
     if page:
         yield page.text

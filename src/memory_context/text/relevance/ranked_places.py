@@ -177,8 +177,9 @@ class RankedPlaces:
         """Return the best places of a term if the term identifies their records; else nothing.
 
         A name does if it is in few records, or if all of them are structured, as the lines of a log are, and not only
-        paths below the folder that an order names ("Rename it in src/v4"). So does a capitalised word with something else of the message near it. Any other word does if it is in few records, fills a
-        value in those that are meant, and has something else of the message near it in one of them.
+        paths below the folder that an order names ("Rename it in src/v4"). So does a capitalised word with something
+        else of the message near it. Any other word does if it is in few records, fills a value in those that are meant,
+        and has something else of the message near it in one of them.
 
         A time without seconds identifies nothing unless the message asks: "Remind me at 09:00." is about the future.
         """

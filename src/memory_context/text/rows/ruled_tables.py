@@ -38,9 +38,10 @@ DELIMITER_ROW = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)
 _FOOT = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS = "|│║┃┆"
 _MAY_HOLD_RULE = re.compile(r"^[ \t|:+┌-╋║-╰]*[-=─━═]{2}", re.MULTILINE)
-# A row of dots in the place of rows that were left out.
-_LEFT_OUT = re.compile(
-    rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
+# A row of dots in the place of rows that were left out, or a frame within a frame: the AWS CLI prints lists in lists so.
+_NO_ROWS = re.compile(
+    rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$|^\|+\+--",
+    re.MULTILINE,
 )
 # A rule with one of these ends all columns: below it is the foot, or nothing.
 _ENDS_COLUMNS = re.compile("[┴┷┻╧╩]")
@@ -99,12 +100,12 @@ def _is_rule_of_columns(line: str) -> bool:
 
 
 def is_no_single_table(text: str) -> bool:
-    """Return whether a text holds several tables with rules, or a row between bars with dots in the place of other rows."""
+    """Return whether a text holds several tables with rules, tables within one, or a row of dots in place of other rows."""
     tables = 0
     for block in text.split(BLANK_LINE):
         if _MAY_HOLD_RULE.search(block) and lines_of_names(block.split("\n", LINES_TRIED)[:-1]):
             tables += 1
-    return tables > 1 or _LEFT_OUT.search(text) is not None
+    return tables > 1 or _NO_ROWS.search(text) is not None
 
 
 def begins_ruled(block: str) -> bool:
