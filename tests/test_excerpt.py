@@ -1642,6 +1642,23 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
     assert lines[20] not in shown.text
 
 
+def test_links_to_pages_beside_this_one_count_for_nothing() -> None:
+    """A preview of Markdown shows what its sentences name, and not the menu of its site."""
+    pages = [
+        "runtime-config-locks",
+        "runtime-config-wal",
+        "sql-createtable",
+        "mvcc_intro",
+        "app-psql",
+    ]
+    menu = [f"* [Next](sql/{page}.html#GUC-{page.upper()})" for page in pages]
+    lines = [*menu, "The limit is set by max_rows, in rows.", *menu]
+
+    shown = excerpt("\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW)
+
+    assert "max_rows" in shown.text
+
+
 @for_each(
     "text",
     [

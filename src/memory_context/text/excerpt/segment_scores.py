@@ -53,6 +53,8 @@ VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
+# The target of a Markdown link that leads to a page beside this one, perhaps with a title.
+_TARGET = re.compile(r"""\]\((?![a-z]+://)[^()\s]*(?:\s"[^"\n]*")?\)""")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -112,6 +114,11 @@ class SegmentScores:
     near: list[float]
 
 
+def _without_targets(text: str) -> str:
+    """Return *text* with spaces in place of the targets of Markdown's links that lead to pages beside this one."""
+    return _TARGET.sub(lambda link: "]".ljust(len(link[0])), text)
+
+
 def score(
     found: Segmentation, question: str, ranking: Ranking, known: AbstractSet[str]
 ) -> SegmentScores:
@@ -128,7 +135,7 @@ def score(
     if ranking.counts_names:
         wanted.update(FAULTS)
     starts = [segment.start for segment in found.segments]
-    found = replace(found, text=found.unescaped())
+    found = replace(found, text=_without_targets(found.unescaped()))
     held_by = _segments_with(found, starts, wanted)
     hits = _hits(words, held_by, len(starts))
     near = _kept_by_position(found, ranking)
