@@ -17,7 +17,8 @@ _ESCAPE_SEQUENCE = re.compile(
 )
 # What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
 _LINE_NUMBER = re.compile(r"^(?= +\d|\d+→) *+(\d{1,7})[\t→]", re.MULTILINE)
-# Numbers count as those of lines if so many characters at the beginning hold enough of them, without a gap.
+# Numbers count as those of lines if so many characters at the beginning hold enough of them, and if they count the lines
+# there and in as many characters at the end.
 NUMBERED = 4_000
 LEAST_NUMBERED = 5
 # How much is done: `45%` or `3/12`, but not a date.
@@ -40,10 +41,28 @@ def blanked_colours(text: str) -> str:
 
 def without_line_numbers(text: str) -> str:
     """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
-    numbers = list(map(int, _LINE_NUMBER.findall(text, 0, NUMBERED)))
-    if len(numbers) < LEAST_NUMBERED or numbers[-1] - numbers[0] != len(numbers) - 1:
+    if _written_number(text) is None:
         return text
     return _LINE_NUMBER.sub("", text)
+
+
+def first_line_number(text: str) -> int:
+    """Return the number of a text's first line: the one by which a file viewer counts it, or else 1."""
+    written = _written_number(text)
+    return 1 if written is None else written
+
+
+def _written_number(text: str) -> int | None:
+    """Return the number of the first line by those that a viewer put before lines; None without these.
+
+    A viewer may show a part of a file, and write a line of its own above it.
+    """
+    numbered = list(_LINE_NUMBER.finditer(text, 0, NUMBERED))
+    if len(numbered) < LEAST_NUMBERED:
+        return None
+    numbered += _LINE_NUMBER.finditer(text, max(NUMBERED, len(text) - NUMBERED))
+    firsts = {int(one[1]) - text.count("\n", 0, one.start()) for one in numbered}
+    return firsts.pop() if len(firsts) == 1 else None
 
 
 def as_on_terminal(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -27,7 +28,7 @@ from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_r
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.lines import without_colours
+from memory_context.text.lines import first_line_number, without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.records_meant import records_meant
@@ -168,7 +169,8 @@ class RecalledText:
         elif expansion.records:
             lines = _records_of_page(item.text, query, request, tokens_left, count)
             if lines is None:
-                lines = show_records(item.text, expansion.records, tokens_left, count)
+                numbers = range(first_line_number(item.text), sys.maxsize)
+                lines = show_records(item.text, expansion.records, tokens_left, count, numbers)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(without_colours(lines.text))
@@ -236,8 +238,9 @@ def _lines_of(
     """Return the lines that were asked for by number; None if none were, or if they do not exist or do not fit."""
     if expansion.lines is None or isinstance(item.content, bytes):
         return None
+    begin = first_line_number(item.content)
     try:
-        first, last = parse_lines(expansion.lines, item.line_count)
+        first, last = parse_lines(expansion.lines, begin - 1 + item.line_count, begin)
     except InvalidLinesError:
         return None
     span = span_of_lines(item.content, first, last)

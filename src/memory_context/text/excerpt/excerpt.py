@@ -32,7 +32,13 @@ from memory_context.text.excerpt.segments_within_budget import (
     price_of,
     with_more,
 )
-from memory_context.text.lines import line_end, line_start, without_colours
+from memory_context.text.lines import (
+    first_line_number,
+    line_end,
+    line_start,
+    without_colours,
+    without_line_numbers,
+)
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
@@ -105,6 +111,7 @@ def excerpt(
     With a ranking that finds records, the records that the question means take precedence over other segments.
 
     It is an excerpt of what a person sees of the text: without a terminal's colours, and of an HTML page its words only.
+    The numbers that a file viewer wrote before the lines are left out, and gap marks have them.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
@@ -116,13 +123,15 @@ def excerpt(
         cost: Counts what a text costs, in tokens or characters.
         ranking: What makes a segment worth showing.
         known: Names that the reader has already seen.
-        first_line: The number of the text's first line.
+        first_line: The number of the text's first line, unless a file viewer wrote one.
     """
     # A person may ask about the tags of a page.
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
-        as_stored = range(first_line, sys.maxsize)
-        return _excerpt(without_colours(text), question, budget, cost, ranking, known, as_stored)
+        plain = without_colours(text)
+        numbers = range(max(first_line, first_line_number(plain)), sys.maxsize)
+        plain = without_line_numbers(plain)
+        return _excerpt(plain, question, budget, cost, ranking, known, numbers)
     numbers = [first_line - 1 + number for number in page.numbers]
     shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
     # No line of the page itself is shown whole.

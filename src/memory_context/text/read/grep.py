@@ -16,7 +16,13 @@ from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import line_end, line_start, without_colours
+from memory_context.text.lines import (
+    first_line_number,
+    line_end,
+    line_start,
+    without_colours,
+    without_line_numbers,
+)
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
@@ -40,6 +46,7 @@ class MatchingLines:
         text: The whole text.
         count: How many lines the text has.
         matches: The matching lines.
+        begin: The number that the first line is shown with.
         context: How many neighbours are shown before and after each.
         width: Longer lines are cut to this many characters around their match; None for no limit.
     """
@@ -47,6 +54,7 @@ class MatchingLines:
     text: str
     count: int
     matches: Sequence[LineMatch]
+    begin: int
     context: int
     width: int | None
 
@@ -97,10 +105,11 @@ class MatchingLines:
             start = line_start(self.text, start - 1)
             first -= 1
         for current in range(first, stop):
+            shown = self.begin - 1 + current
             if current == number:
-                yield current, f"{current}: {self._clipped(start, hit)}"
+                yield current, f"{shown}: {self._clipped(start, hit)}"
             else:
-                yield current, f"{current}- {self._clipped(start, start)}"
+                yield current, f"{shown}- {self._clipped(start, start)}"
             start = line_end(self.text, start) + 1
 
     def _clipped(self, start: int, hit: int) -> str:
@@ -137,9 +146,12 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
         text = text.replace("\r\n", "\n")
     compile_sought = _caseless if selection.pattern is None else _pattern
     wanted = compile_sought(sought)
-    # The words of a line match as they are seen, whatever the colours between them, or else with these.
+    # The words of a line match as they are seen, whatever the colours between them, or else with these; so do they
+    # without the number that a file viewer wrote before them.
     written = text
     text = without_colours(written)
+    begin = first_line_number(text)
+    text = without_line_numbers(text)
     matches = list(_touched_lines(text, wanted))
     if not matches and written != text:
         text = written
@@ -151,7 +163,7 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     if budget is not None:
         # A token has at least one character, so a longer line could never fit.
         width = max(NARROWEST, budget)
-    return MatchingLines(text, count, matches, selection.context, width)
+    return MatchingLines(text, count, matches, begin, selection.context, width)
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
+from memory_context.text.lines import first_line_number
 from memory_context.text.spans import Span, joined
 
 LINE_BLOCK = 1 << 14  # characters
@@ -23,7 +24,7 @@ _LINES = re.compile(
 
 
 class LineSpan(NamedTuple):
-    """A part of a text: its characters from offset `start` up to `end`, which are in lines `first` to `last` (from 1)."""
+    """A part of a text: its characters from offset `start` up to `end`, which are in lines `first` to `last`."""
 
     start: int
     end: int
@@ -34,12 +35,13 @@ class LineSpan(NamedTuple):
 class LineNumbers:
     """Gives the line number of any offset in a text, which is read only once, however many offsets are asked for."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first: int = 1) -> None:
+        """Number the lines of *text* from *first* on."""
         self._text = text
-        self._before = [0]
+        self._before = [first]
 
     def at(self, place: int) -> int:
-        """Return the number (from 1) of the line that holds the offset `place`."""
+        """Return the number of the line that holds the offset `place`."""
         block = place // LINE_BLOCK
         before = self._before
         for counted in range(len(before), block + 1):
@@ -47,11 +49,11 @@ class LineNumbers:
             more = self._text.count("\n", end - LINE_BLOCK, end)
             before.append(before[-1] + more)
         in_block = self._text.count("\n", block * LINE_BLOCK, place)
-        return 1 + before[block] + in_block
+        return before[block] + in_block
 
 
-def parse_lines(lines: str, count: int) -> Span:
-    """Return the first and the last line (from 1) of the range `lines` in a text of `count` lines.
+def parse_lines(lines: str, end: int, begin: int = 1) -> Span:
+    """Return the first and the last line of the range `lines` in a text with the lines `begin` to `end`.
 
     Raises:
         InvalidLinesError: `lines` is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
@@ -62,10 +64,10 @@ def parse_lines(lines: str, count: int) -> Span:
             f'lines={lines!r} is not a line range; write "120-180", "500-", "-40" (the last 40), "7" or '
             '"1-5,90-99"'
         )
-    last = count
+    last = end
     if match["tail"]:
         # As with `tail`, the last 40 lines of a text of 10 lines are all 10.
-        first = max(1, count - int(match["tail"]) + 1)
+        first = max(begin, end - int(match["tail"]) + 1)
     else:
         first = int(match["first"])
         if match["last"]:
@@ -74,14 +76,14 @@ def parse_lines(lines: str, count: int) -> Span:
             last = first
     if match["last"] and last < first:
         raise InvalidLinesError(f"lines={lines!r} ends before it begins")
-    if not 1 <= first <= count:
+    if not begin <= first <= end:
         raise InvalidLinesError(
-            f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
+            f"lines={lines!r} lies outside the text, which has lines {begin} to {end}"
         )
-    return first, min(last, count)
+    return first, min(last, end)
 
 
-def parse_ranges(lines: str, count: int) -> list[Span]:
+def parse_ranges(lines: str, end: int, begin: int = 1) -> list[Span]:
     """Return the ranges in `lines`: one or several of the forms of `parse_lines`, separated by commas.
 
     The ranges are ascending and do not overlap.
@@ -89,19 +91,22 @@ def parse_ranges(lines: str, count: int) -> list[Span]:
     Raises:
         InvalidLinesError: See `parse_lines`.
     """
-    return joined(parse_lines(part, count) for part in lines.split(","))
+    return joined(parse_lines(part, end, begin) for part in lines.split(","))
 
 
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:
-    """Return the span of the lines `first` to `last` (from 1), without the last one's line break."""
+    """Return the span of the lines `first` to `last`, without the last one's line break."""
     return spans_of_lines(text, [(first, last)])[0]
 
 
 def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
-    """Return the span of each of the `ranges` of lines, which must be ascending."""
+    """Return the span of each of the `ranges` of lines, which must be ascending.
+
+    If a file viewer wrote numbers before the lines, these are meant.
+    """
     spans = list[LineSpan]()
     start = 0
-    line = 1
+    line = first_line_number(text)
     for first, last in ranges:
         start = _skip_lines(text, start, first - line)
         next_start = _skip_lines(text, start, last - first + 1)

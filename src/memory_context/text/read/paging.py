@@ -14,6 +14,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
+from memory_context.text.lines import first_line_number
 from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
 from memory_context.text.spans import Span
 
@@ -117,10 +118,11 @@ def page_of_lines(
     if budget is None:
         budget = sys.maxsize
         cost = len
-    count = count_lines(text)
-    spans = [LineSpan(0, len(text), 1, count)]
+    begin = first_line_number(text)
+    last_line = begin - 1 + count_lines(text)
+    spans = [LineSpan(0, len(text), begin, last_line)]
     if lines is not None:
-        spans = spans_of_lines(text, parse_ranges(lines, count))
+        spans = spans_of_lines(text, parse_ranges(lines, last_line, begin))
     total = spans[-1].end
     check_offset(offset, total)
     if not text:
@@ -142,7 +144,7 @@ def page_of_lines(
     end = shown[-1].end
     numbers = line_numbers((span.first, span.last) for span in shown)
     part = prompts.PART_LINES.format(
-        lines=numbers, count=count, start=start, end=end, chars=len(text)
+        lines=numbers, count=last_line, start=start, end=end, chars=len(text)
     )
     next_offset = end if end < total else None
     return Page(page, part, next_offset, total)
@@ -207,7 +209,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
     stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
-    first = text.count("\n", 0, start) + 1
+    first = text.count("\n", 0, start) + first_line_number(text)
     # A line break at the end still belongs to the last line.
     last_character = max(start, stop - 1)
     last = first + text.count("\n", start, last_character)
