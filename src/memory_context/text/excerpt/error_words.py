@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_FAULTS = "error failed failure fatal exception traceback panic denied refused undefined"
+_FAULTS = "error fail fatal exception traceback panic denied refused undefined"
 FAULTS = _FAULTS.split()
+_STATED = "|".join(FAULTS).replace("fail", "failed|failure")
+# Such a word begins or ends with one of these: `NameError` and `errorMessage` do, `TestFlagErrorFunc` does not. To fail is
+# a verb, too, but not in capitals.
+_FAULT = re.compile(rf"\bFAIL\b|(?<!\w)(?i:{_STATED})|(?i:{_STATED})s?(?!\w)")
 # A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
 # there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.
 _NONE = re.compile(
@@ -22,8 +26,7 @@ _NONE = re.compile(
 
 def reports_fault(text: str) -> bool:
     """Return whether a text reports an error, and not that there is none."""
-    rest = _NONE.sub("", text).lower()
-    return any(fault in rest for fault in FAULTS)
+    return _FAULT.search(_NONE.sub("", text)) is not None
 
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
