@@ -993,11 +993,37 @@ def test_escapes_are_taken_out_in_place(text: str) -> None:
         ("ok=3 changed=1 unreachable=0 failed=0   skipped=2", False),
         ("Failures: 0, Errors: 0 | Skipped: 1", False),
         ('{"errors": 0}', False),
+        ("--- FAIL: TestTraverse (0.00s)", True),
+        ("NameError: x", True),
+        ('"errorMessage": "no such host"', True),
+        ("--- PASS: TestFlagErrorFunc (0.00s)", False),
+        ("test_failed_login PASSED", False),
+        ("it may fail", False),
     ],
 )
 def test_no_error_is_not_an_error(text: str, reports: bool) -> None:
-    """A field or a count that says there is none does not count as the report of one, unless words follow its value."""
+    """A word of error within a name is no report of one, nor is a count or field of none unless words follow its value."""
     assert reports_fault(text) == reports
+
+
+def test_failing_tests_among_many_are_shown() -> None:
+    """Of a run with a line for each test, those are shown that failed, not those with an error in their names."""
+    lines = [f"--- PASS: TestError{number}OfReading (0.00s)" for number in range(300)]
+    failed = [f"--- FAIL: TestReading{number} (0.00s)" for number in (120, 170)]
+    lines[120:120] = failed[:1]
+    lines[170:170] = failed[1:]
+    shown = excerpt("\n".join(lines), "", 200, default_counter().count, ranking=PREVIEW).text
+    assert all(line in shown for line in failed)
+
+
+def test_the_numbers_of_a_file_viewer_are_those_of_gaps() -> None:
+    """Of a viewed part of a file, lines are shown without their numbers, and gaps and ranges have these."""
+    lines = ["", "def f():", "    pass"] * 60
+    lines[100:103] = ["", "def rename_all(names):", "    return sorted(names)"]
+    viewed = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(lines, 500))
+    shown = excerpt(viewed, "rename_all", 60, default_counter().count, ranking=PREVIEW)
+    assert shown.text.startswith("…597\ndef f():\n    pass\n\n\ndef rename_all(names):\n    return")
+    assert shown.ranges == ((597, 604),)
 
 
 def test_prose_without_names_is_shown_from_its_beginning() -> None:

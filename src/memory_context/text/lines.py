@@ -41,28 +41,24 @@ def blanked_colours(text: str) -> str:
 
 def without_line_numbers(text: str) -> str:
     """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
-    if _written_number(text) is None:
-        return text
-    return _LINE_NUMBER.sub("", text)
+    if _first_numbers(text):
+        return _LINE_NUMBER.sub("", text)
+    return text
 
 
-def first_line_number(text: str) -> int:
-    """Return the number of a text's first line: the one by which a file viewer counts it, or else 1."""
-    written = _written_number(text)
-    return 1 if written is None else written
+def first_line_number(text: str, default: int = 1) -> int:
+    """Return the number of a text's first line by those that a file viewer put before its lines; else *default*."""
+    return next(iter(_first_numbers(text)), default)
 
 
-def _written_number(text: str) -> int | None:
-    """Return the number of the first line by those that a viewer put before lines; None without these.
-
-    A viewer may show a part of a file, and write a line of its own above it.
-    """
+def _first_numbers(text: str) -> set[int]:
+    """Return the number of the first line, if a file viewer numbered the lines of a text or of a part of it; else none."""
     numbered = list(_LINE_NUMBER.finditer(text, 0, NUMBERED))
     if len(numbered) < LEAST_NUMBERED:
-        return None
+        return set()
     numbered += _LINE_NUMBER.finditer(text, max(NUMBERED, len(text) - NUMBERED))
     firsts = {int(one[1]) - text.count("\n", 0, one.start()) for one in numbered}
-    return firsts.pop() if len(firsts) == 1 else None
+    return set() if len(firsts) > 1 else firsts
 
 
 def as_on_terminal(text: str) -> str:

@@ -129,7 +129,7 @@ def excerpt(
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
         plain = without_colours(text)
-        numbers = range(max(first_line, first_line_number(plain)), sys.maxsize)
+        numbers = range(first_line_number(plain, first_line), sys.maxsize)
         plain = without_line_numbers(plain)
         return _excerpt(plain, question, budget, cost, ranking, known, numbers)
     numbers = [first_line - 1 + number for number in page.numbers]

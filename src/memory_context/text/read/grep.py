@@ -31,7 +31,7 @@ NARROWEST = 8
 
 
 class LineMatch(NamedTuple):
-    """A matching line: the offset of its beginning, its number (from 1), and the offset of the match."""
+    """A matching line: the offset of its beginning, its number, and the offset of the match."""
 
     start: int
     number: int
@@ -46,7 +46,6 @@ class MatchingLines:
         text: The whole text.
         count: How many lines the text has.
         matches: The matching lines.
-        begin: The number that the first line is shown with.
         context: How many neighbours are shown before and after each.
         width: Longer lines are cut to this many characters around their match; None for no limit.
     """
@@ -54,7 +53,6 @@ class MatchingLines:
     text: str
     count: int
     matches: Sequence[LineMatch]
-    begin: int
     context: int
     width: int | None
 
@@ -95,7 +93,7 @@ class MatchingLines:
         """Yield the number and text of a matching line, and of its neighbours after line `last` that do not match."""
         start, number, hit = self.matches[index]
         least = max(last + 1, number - self.context)
-        stop = min(self.count + 1, number + self.context + 1)
+        stop = number + self.context + 1
         if index:
             least = max(least, self.matches[index - 1].number + 1)
         if index + 1 < self.total:
@@ -105,11 +103,12 @@ class MatchingLines:
             start = line_start(self.text, start - 1)
             first -= 1
         for current in range(first, stop):
-            shown = self.begin - 1 + current
+            if start >= len(self.text):
+                return
             if current == number:
-                yield current, f"{shown}: {self._clipped(start, hit)}"
+                yield current, f"{current}: {self._clipped(start, hit)}"
             else:
-                yield current, f"{shown}- {self._clipped(start, start)}"
+                yield current, f"{current}- {self._clipped(start, start)}"
             start = line_end(self.text, start) + 1
 
     def _clipped(self, start: int, hit: int) -> str:
@@ -152,10 +151,10 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     text = without_colours(written)
     begin = first_line_number(text)
     text = without_line_numbers(text)
-    matches = list(_touched_lines(text, wanted))
+    matches = list(_touched_lines(text, wanted, begin))
     if not matches and written != text:
         text = written
-        matches = list(_touched_lines(text, wanted))
+        matches = list(_touched_lines(text, wanted, begin))
     count = count_lines(text)
     if not matches:
         raise NothingMatchedError(_nothing_matched(text, count, selection.selector, sought))
@@ -163,7 +162,7 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     if budget is not None:
         # A token has at least one character, so a longer line could never fit.
         width = max(NARROWEST, budget)
-    return MatchingLines(text, count, matches, begin, selection.context, width)
+    return MatchingLines(text, count, matches, selection.context, width)
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:
@@ -187,15 +186,14 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
 
 
-def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
-    """Yield each line that contains a match or a part of one.
+def _touched_lines(text: str, wanted: regex.Pattern[str], number: int) -> Iterator[LineMatch]:
+    """Yield each line that contains a match or a part of one; *number* is that of the first line.
 
     Raises:
         SelectionTimeoutError: The search took too long, or too much memory.
     """
     time_limit = TimeLimit()
     start = 0
-    number = 1
     passed = 0
     while start < len(text):
         seconds = time_limit.remaining()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
+from memory_context.model.item import count_lines
 from memory_context.text.lines import first_line_number
 from memory_context.text.spans import Span, joined
 
@@ -52,8 +53,14 @@ class LineNumbers:
         return before[block] + in_block
 
 
-def parse_lines(lines: str, end: int, begin: int = 1) -> Span:
-    """Return the first and the last line of the range `lines` in a text with the lines `begin` to `end`.
+def numbered_lines(text: str) -> Span:
+    """Return the numbers of the first and the last line of a text: those of a file viewer's page, or else from 1."""
+    first = first_line_number(text)
+    return first, first - 1 + count_lines(text)
+
+
+def parse_lines(lines: str, whole: Span) -> Span:
+    """Return the first and the last line of the range `lines` in a text with the lines `whole`.
 
     Raises:
         InvalidLinesError: `lines` is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
@@ -64,6 +71,7 @@ def parse_lines(lines: str, end: int, begin: int = 1) -> Span:
             f'lines={lines!r} is not a line range; write "120-180", "500-", "-40" (the last 40), "7" or '
             '"1-5,90-99"'
         )
+    begin, end = whole
     last = end
     if match["tail"]:
         # As with `tail`, the last 40 lines of a text of 10 lines are all 10.
@@ -83,7 +91,7 @@ def parse_lines(lines: str, end: int, begin: int = 1) -> Span:
     return first, min(last, end)
 
 
-def parse_ranges(lines: str, end: int, begin: int = 1) -> list[Span]:
+def parse_ranges(lines: str, whole: Span) -> list[Span]:
     """Return the ranges in `lines`: one or several of the forms of `parse_lines`, separated by commas.
 
     The ranges are ascending and do not overlap.
@@ -91,7 +99,7 @@ def parse_ranges(lines: str, end: int, begin: int = 1) -> list[Span]:
     Raises:
         InvalidLinesError: See `parse_lines`.
     """
-    return joined(parse_lines(part, end, begin) for part in lines.split(","))
+    return joined(parse_lines(part, whole) for part in lines.split(","))
 
 
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:

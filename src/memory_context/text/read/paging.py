@@ -12,10 +12,14 @@ from typing import Protocol
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
-from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
 from memory_context.text.lines import first_line_number
-from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
+from memory_context.text.read.lines_by_number import (
+    LineSpan,
+    numbered_lines,
+    parse_ranges,
+    spans_of_lines,
+)
 from memory_context.text.spans import Span
 
 # Prose has about four characters per token, code fewer. No more than twice that is tried.
@@ -118,11 +122,10 @@ def page_of_lines(
     if budget is None:
         budget = sys.maxsize
         cost = len
-    begin = first_line_number(text)
-    last_line = begin - 1 + count_lines(text)
-    spans = [LineSpan(0, len(text), begin, last_line)]
+    whole = numbered_lines(text)
+    spans = [LineSpan(0, len(text), *whole)]
     if lines is not None:
-        spans = spans_of_lines(text, parse_ranges(lines, last_line, begin))
+        spans = spans_of_lines(text, parse_ranges(lines, whole))
     total = spans[-1].end
     check_offset(offset, total)
     if not text:
@@ -144,7 +147,7 @@ def page_of_lines(
     end = shown[-1].end
     numbers = line_numbers((span.first, span.last) for span in shown)
     part = prompts.PART_LINES.format(
-        lines=numbers, count=last_line, start=start, end=end, chars=len(text)
+        lines=numbers, count=whole[1], start=start, end=end, chars=len(text)
     )
     next_offset = end if end < total else None
     return Page(page, part, next_offset, total)

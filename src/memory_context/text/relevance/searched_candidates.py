@@ -52,9 +52,9 @@ class SearchedCandidates:
             for one in candidates
             if isinstance(one.item.content, str) and not is_secret(one.item)
         }
-        texts = {key: self.text_of(key) for key in self._by_key}
         self._lines = {
-            key: LineNumbers(text, first_line_number(text)) for key, text in texts.items()
+            key: LineNumbers(one.item.text, first_line_number(one.item.text))
+            for key, one in self._by_key.items()
         }
 
     def __contains__(self, key: str) -> bool:
