@@ -209,7 +209,7 @@ def test_a_null_among_records_changes_nothing() -> None:
 def test_the_call_says_what_the_output_does_not() -> None:
     """A path in the arguments names a file."""
     assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(
-        "Python source app/models.py, 25 lines"
+        "source app/models.py, 25 lines"
     )
 
 

@@ -16,11 +16,13 @@ _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
 # What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
-_LINE_NUMBER = re.compile(r"^(?= +\d|\d+→) *+(\d{1,7})[\t→]", re.MULTILINE)
-# Numbers count as those of lines if so many characters at the beginning hold enough of them, and if they count the lines
-# there and in as many characters at the end.
-NUMBERED = 4_000
-LEAST_NUMBERED = 5
+_NUMBER = r"(?= +\d|\d+→) *+(\d{1,7})[\t→]"
+_LINE_NUMBER = re.compile(f"^{_NUMBER}", re.MULTILINE)
+# Five such lines at the beginning, perhaps below a line that says what is shown; and the last such line.
+_NUMBERED = re.compile(rf"(?:.*\n)??(?:{_NUMBER}.*\n){{5}}")
+_LAST_NUMBERED = re.compile(f"(?s:.*)^{_NUMBER}", re.MULTILINE)
+# How many characters of the end are searched for the last one.
+SEARCHED = 4_000
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
@@ -39,26 +41,18 @@ def blanked_colours(text: str) -> str:
     return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
 
 
-def without_line_numbers(text: str) -> str:
-    """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
-    if _first_numbers(text):
-        return _LINE_NUMBER.sub("", text)
-    return text
+def unnumbered(text: str) -> tuple[str, int]:
+    """Return *text* without the numbers that `cat -n` and file viewers put before its lines, and that of its first line.
 
-
-def first_line_number(text: str, default: int = 1) -> int:
-    """Return the number of a text's first line by those that a file viewer put before its lines; else *default*."""
-    return next(iter(_first_numbers(text)), default)
-
-
-def _first_numbers(text: str) -> set[int]:
-    """Return the number of the first line, if a file viewer numbered the lines of a text or of a part of it; else none."""
-    numbered = list(_LINE_NUMBER.finditer(text, 0, NUMBERED))
-    if len(numbered) < LEAST_NUMBERED:
-        return set()
-    numbered += _LINE_NUMBER.finditer(text, max(NUMBERED, len(text) - NUMBERED))
-    firsts = {int(one[1]) - text.count("\n", 0, one.start()) for one in numbered}
-    return set() if len(firsts) > 1 else firsts
+    They count as such if they are those of all lines, of a file or of a part of it. Any other text begins at line 1.
+    """
+    begun = _NUMBERED.match(text)
+    last = _LAST_NUMBERED.match(text, len(text) - SEARCHED)
+    if begun and last:
+        first, same = (int(end[1]) - text.count("\n", 0, end.start(1)) for end in (begun, last))
+        if first == same:
+            return _LINE_NUMBER.sub("", text), first
+    return text, 1
 
 
 def as_on_terminal(text: str) -> str:

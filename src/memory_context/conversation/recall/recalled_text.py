@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -28,7 +27,7 @@ from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_r
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.lines import first_line_number, without_colours
+from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import numbered_lines, parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.records_meant import records_meant
@@ -169,8 +168,7 @@ class RecalledText:
         elif expansion.records:
             lines = _records_of_page(item.text, query, request, tokens_left, count)
             if lines is None:
-                numbers = range(first_line_number(item.text), sys.maxsize)
-                lines = show_records(item.text, expansion.records, tokens_left, count, numbers)
+                lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
             lines = excerpt(as_said(item.text), query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(without_colours(lines.text))

@@ -102,9 +102,8 @@ def describe_source(sample: Sample) -> Description | None:
     text = sample.text
     defined = _names_defined(text, language, (0, min(len(text), COUNTED_AT_MOST)))
     names = unique_names(text[start:stop] for start, stop in defined)
-    facts = f"{language} source"
-    if sample.path:
-        facts += f" {shortened(sample.path)}"
+    # A path tells the language, which a part of a file may show less well.
+    facts = f"source {shortened(sample.path)}" if sample.path else f"{language} source"
     return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_FAULTS = "error fail fatal exception traceback panic denied refused undefined"
-FAULTS = _FAULTS.split()
-_STATED = "|".join(FAULTS).replace("fail", "failed|failure")
-# Such a word begins or ends with one of these: `NameError` and `errorMessage` do, `TestFlagErrorFunc` does not. To fail is
-# a verb, too, but not in capitals.
-_FAULT = re.compile(rf"\bFAIL\b|(?<!\w)(?i:{_STATED})|(?i:{_STATED})s?(?!\w)")
+FAULTS = "error fail fatal exception traceback panic denied refused undefined".split()  # noqa: SIM905 - more readable
+# A word of error begins or ends what it stands in: `NameError` and `errorMessage`, but not `TestFlagErrorFunc`. To fail is
+# often no more than a possibility, but not in capitals.
+_FAULT = re.compile(
+    r"""
+    \bFAIL\b
+    | (?:(?<!\w)|(?P<goes_on>))
+      (?i:error|failed|failure|fatal|exception|traceback|panic|denied|refused|undefined)
+      (?(goes_on)s?(?!\w))
+    """,
+    re.VERBOSE,
+)
 # A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
 # there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.
 _NONE = re.compile(

@@ -33,13 +33,12 @@ from memory_context.text.excerpt.segments_within_budget import (
     with_more,
 )
 from memory_context.text.lines import (
-    first_line_number,
     line_end,
     line_start,
+    unnumbered,
     without_colours,
-    without_line_numbers,
 )
-from memory_context.text.read.lines_by_number import LineNumbers
+from memory_context.text.read.lines_by_number import LineNumbers, numbered_lines
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.spans import Span, joined
@@ -49,7 +48,6 @@ from memory_context.text.words_of_page import words_of_page
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-FROM_THE_FIRST = range(1, sys.maxsize)
 # What a gap mark costs at most, in tokens.
 GAP_COST = 6
 READING = Ranking(
@@ -128,9 +126,8 @@ def excerpt(
     # A person may ask about the tags of a page.
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
-        plain = without_colours(text)
-        numbers = range(first_line_number(plain, first_line), sys.maxsize)
-        plain = without_line_numbers(plain)
+        plain, first = unnumbered(without_colours(text))
+        numbers = range(max(first, first_line), sys.maxsize)
         return _excerpt(plain, question, budget, cost, ranking, known, numbers)
     numbers = [first_line - 1 + number for number in page.numbers]
     shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
@@ -190,7 +187,7 @@ def show_records(
     records: Sequence[Record],
     budget: int,
     cost: Cost,
-    numbers: Sequence[int] = FROM_THE_FIRST,
+    numbers: Sequence[int] | None = None,
 ) -> Excerpt:
     """Return an excerpt of nothing but the records and their heads, in the order of the text, with gap marks between them.
 
@@ -201,8 +198,10 @@ def show_records(
         records: Its records, best first.
         budget: The most that the excerpt may cost.
         cost: Counts what a text costs, in tokens or characters.
-        numbers: The numbers of its lines; see `ShownLines`.
+        numbers: The numbers of its lines, if they are not its own; see `ShownLines`.
     """
+    if numbers is None:
+        numbers = range(numbered_lines(text)[0], sys.maxsize)
     shown = list[Record]()
     remaining = budget
     paid = set[Span]()
@@ -298,9 +297,7 @@ def _rendered(found: Segmentation, numbers: Sequence[int], indexes: list[int]) -
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
-def show_spans(
-    text: str, spans: Iterable[Span], numbers: Sequence[int] = FROM_THE_FIRST
-) -> Excerpt:
+def show_spans(text: str, spans: Iterable[Span], numbers: Sequence[int]) -> Excerpt:
     """Return an excerpt of *spans* with gap marks between them; the spans are in the order of the text, and may overlap.
 
     Args:
@@ -382,7 +379,7 @@ class ShownLines:
         ranges: The first and the last whole line of each part that was shown.
     """
 
-    def __init__(self, text: str, numbers: Sequence[int] = FROM_THE_FIRST) -> None:
+    def __init__(self, text: str, numbers: Sequence[int]) -> None:
         """Number the lines of *text* with *numbers*, one for each line; gap marks have none if these are empty."""
         self.ranges = list[Span]()
         self._text = text
@@ -420,4 +417,4 @@ class ShownLines:
             self.ranges.append((first, last))
 
     def _number_at(self, place: int) -> int:
-        return self._numbers[self._lines.at(place) - 1]
+        return self._numbers[self._lines.at(place) - self._lines.at(0)]

@@ -17,11 +17,10 @@ from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
 from memory_context.text.lines import (
-    first_line_number,
     line_end,
     line_start,
+    unnumbered,
     without_colours,
-    without_line_numbers,
 )
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
@@ -148,9 +147,7 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     # The words of a line match as they are seen, whatever the colours between them, or else with these; so do they
     # without the number that a file viewer wrote before them.
     written = text
-    text = without_colours(written)
-    begin = first_line_number(text)
-    text = without_line_numbers(text)
+    text, begin = unnumbered(without_colours(written))
     matches = list(_touched_lines(text, wanted, begin))
     if not matches and written != text:
         text = written

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
 from memory_context.model.item import count_lines
-from memory_context.text.lines import first_line_number
-from memory_context.text.spans import Span, joined
+from memory_context.text.lines import unnumbered
+from memory_context.text.spans import Span
 
 LINE_BLOCK = 1 << 14  # characters
 # Twelve digits are enough for every text, and quick to convert.
@@ -36,10 +36,9 @@ class LineSpan(NamedTuple):
 class LineNumbers:
     """Gives the line number of any offset in a text, which is read only once, however many offsets are asked for."""
 
-    def __init__(self, text: str, first: int = 1) -> None:
-        """Number the lines of *text* from *first* on."""
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._before = [first]
+        self._before = [numbered_lines(text)[0]]
 
     def at(self, place: int) -> int:
         """Return the number of the line that holds the offset `place`."""
@@ -54,8 +53,8 @@ class LineNumbers:
 
 
 def numbered_lines(text: str) -> Span:
-    """Return the numbers of the first and the last line of a text: those of a file viewer's page, or else from 1."""
-    first = first_line_number(text)
+    """Return the numbers of the first and the last line of a text: those that `unnumbered` takes away, or else from 1."""
+    first = unnumbered(text)[1]
     return first, first - 1 + count_lines(text)
 
 
@@ -91,17 +90,6 @@ def parse_lines(lines: str, whole: Span) -> Span:
     return first, min(last, end)
 
 
-def parse_ranges(lines: str, whole: Span) -> list[Span]:
-    """Return the ranges in `lines`: one or several of the forms of `parse_lines`, separated by commas.
-
-    The ranges are ascending and do not overlap.
-
-    Raises:
-        InvalidLinesError: See `parse_lines`.
-    """
-    return joined(parse_lines(part, whole) for part in lines.split(","))
-
-
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:
     """Return the span of the lines `first` to `last`, without the last one's line break."""
     return spans_of_lines(text, [(first, last)])[0]
@@ -114,7 +102,7 @@ def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
     """
     spans = list[LineSpan]()
     start = 0
-    line = first_line_number(text)
+    line = numbered_lines(text)[0]
     for first, last in ranges:
         start = _skip_lines(text, start, first - line)
         next_start = _skip_lines(text, start, last - first + 1)

@@ -13,14 +13,13 @@ from typing import Protocol
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.selection import Cost, Page
-from memory_context.text.lines import first_line_number
 from memory_context.text.read.lines_by_number import (
     LineSpan,
     numbered_lines,
-    parse_ranges,
+    parse_lines,
     spans_of_lines,
 )
-from memory_context.text.spans import Span
+from memory_context.text.spans import Span, joined
 
 # Prose has about four characters per token, code fewer. No more than twice that is tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
@@ -125,7 +124,8 @@ def page_of_lines(
     whole = numbered_lines(text)
     spans = [LineSpan(0, len(text), *whole)]
     if lines is not None:
-        spans = spans_of_lines(text, parse_ranges(lines, whole))
+        ranges = joined(parse_lines(part, whole) for part in lines.split(","))
+        spans = spans_of_lines(text, ranges)
     total = spans[-1].end
     check_offset(offset, total)
     if not text:
@@ -134,8 +134,8 @@ def page_of_lines(
         shown = list(_spans_of_page(text, spans, offset, budget, cost))
         page = text[shown[0].start : shown[0].end]
         for span in shown[1:]:
-            part = text[span.start : span.end]
-            page += f"\n{_gap_before(span)}\n{part}"
+            gap = prompts.GAP_AT_LINE.format(line=span.first)
+            page += f"\n{gap}\n{text[span.start : span.end]}"
         # A text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
@@ -165,7 +165,7 @@ def _spans_of_page(
         if 0 < span.end <= offset:
             continue
         if not is_first:
-            budget -= cost(_gap_before(span)) + 2
+            budget -= cost(prompts.GAP_AT_LINE.format(line=span.first)) + 2
             if budget < 1:
                 return
         start = max(span.start, offset)
@@ -179,10 +179,6 @@ def _spans_of_page(
             return
         budget -= cost(text[shown.start : shown.end])
         is_first = False
-
-
-def _gap_before(span: LineSpan) -> str:
-    return prompts.GAP_AT_LINE.format(line=span.first)
 
 
 def line_numbers(ranges: Iterable[Span]) -> str:
@@ -212,7 +208,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
     stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
-    first = text.count("\n", 0, start) + first_line_number(text)
+    first = text.count("\n", 0, start) + numbered_lines(text)[0]
     # A line break at the end still belongs to the last line.
     last_character = max(start, stop - 1)
     last = first + text.count("\n", start, last_character)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.turns_of_conversations import is_conversation, said_lines
 from memory_context.text.index.chunks_and_metadata_cards import card_of
-from memory_context.text.lines import first_line_number
 from memory_context.text.read.lines_by_number import LineNumbers
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -52,10 +51,7 @@ class SearchedCandidates:
             for one in candidates
             if isinstance(one.item.content, str) and not is_secret(one.item)
         }
-        self._lines = {
-            key: LineNumbers(one.item.text, first_line_number(one.item.text))
-            for key, one in self._by_key.items()
-        }
+        self._lines = {key: LineNumbers(self.text_of(key)) for key in self._by_key}
 
     def __contains__(self, key: str) -> bool:
         """Return whether the candidate with this key may be searched."""
