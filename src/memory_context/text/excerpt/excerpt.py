@@ -127,8 +127,8 @@ def excerpt(
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
         plain, first = unnumbered(without_colours(text))
-        numbers = range(max(first, first_line), sys.maxsize)
-        return _excerpt(plain, question, budget, cost, ranking, known, numbers)
+        as_stored = range(max(first, first_line), sys.maxsize)
+        return _excerpt(plain, question, budget, cost, ranking, known, as_stored)
     numbers = [first_line - 1 + number for number in page.numbers]
     shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
     # No line of the page itself is shown whole.
