@@ -1016,16 +1016,6 @@ def test_failing_tests_among_many_are_shown() -> None:
     assert all(line in shown for line in failed)
 
 
-def test_the_numbers_of_a_file_viewer_are_those_of_gaps() -> None:
-    """Of a viewed part of a file, lines are shown without their numbers, and gaps and ranges have these."""
-    lines = ["", "def f():", "    pass"] * 60
-    lines[100:103] = ["", "def rename_all(names):", "    return sorted(names)"]
-    viewed = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(lines, 500))
-    shown = excerpt(viewed, "rename_all", 60, default_counter().count, ranking=PREVIEW)
-    assert shown.text.startswith("…597\ndef f():\n    pass\n\n\ndef rename_all(names):\n    return")
-    assert shown.ranges == ((597, 604),)
-
-
 def test_prose_without_names_is_shown_from_its_beginning() -> None:
     """Nothing in it is worth its price, but a reader should know what it is about."""
     sentence = "The committee met again and spoke about the harbour and its ships for an hour. "

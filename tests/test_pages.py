@@ -161,7 +161,7 @@ def test_lines_are_found_by_their_numbers(
 )
 def test_how_lines_are_asked_for(lines: str, first: int, last: int) -> None:
     """From-to, from, the last ones, or one; what goes beyond the end ends there."""
-    assert (first, last) == parse_lines(lines, (1, 600))
+    assert (first, last) == parse_lines(lines, 600)
 
 
 @for_each(
@@ -202,23 +202,23 @@ def test_how_lines_are_asked_for(lines: str, first: int, last: int) -> None:
 def test_lines_that_mean_nothing_are_refused(lines: str) -> None:
     """Garbage, a range that runs backwards and lines that the text does not have are an error that quotes them."""
     with pytest.raises(InvalidLinesError) as error:
-        parse_lines(lines, (1, 600))
+        parse_lines(lines, 600)
     assert f"lines={lines!r}" in str(error.value)
 
 
 def test_a_range_that_runs_backwards_is_called_so() -> None:
     """The lines are there, only in the other order: to say that the text lacks them would send a model elsewhere."""
     with pytest.raises(InvalidLinesError, match="lines='50-10' ends before it begins"):
-        parse_lines("50-10", (1, 600))
+        parse_lines("50-10", 600)
     with pytest.raises(InvalidLinesError, match="lines='500-' lies outside the text"):
-        parse_lines("500-", (1, 100))
+        parse_lines("500-", 100)
 
 
 @for_each("lines", ["1", "1-", "-40", "0"])
 def test_an_empty_text_has_no_lines(lines: str) -> None:
     """No line of an empty text can be asked for, from whichever end."""
     with pytest.raises(InvalidLinesError):
-        parse_lines(lines, (1, 0))
+        parse_lines(lines, 0)
 
 
 @examples(300)
@@ -226,7 +226,7 @@ def test_an_empty_text_has_no_lines(lines: str) -> None:
 def test_lines_lie_in_the_text_or_are_refused(lines: str, count: int) -> None:
     """Whatever is asked for, the answer is a range of the text's lines or an InvalidLinesError."""
     try:
-        first, last = parse_lines(lines, (1, count))
+        first, last = parse_lines(lines, count)
     except InvalidLinesError:
         return
     assert 1 <= first <= last <= count

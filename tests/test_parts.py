@@ -159,47 +159,6 @@ def test_similar_lines_below_a_letter_that_is_longer_in_lower_case() -> None:
         read(text, contains="alpha betas")
 
 
-PAGE = "".join(f"{number:6}\tstep {number} of 400\n" for number in range(200, 260))
-VIEWED = f"Here's the result of running `cat -n` on steps.txt:\n{PAGE}"
-
-
-@for_each("text", [PAGE, VIEWED])
-@for_each(
-    "selectors, part, shown",
-    [
-        (
-            {"lines": "240-241"},
-            "lines 240-241 of 259",
-            "   240\tstep 240 of 400\n   241\tstep 241 of 400",
-        ),
-        (
-            {"lines": "203,257-"},
-            "lines 203-203, 257-259 of 259",
-            "   203\tstep 203 of 400\n…257\n   257\tstep 257 of 400\n   258\tstep 258 of 400\n   259\tstep 259 of 400",
-        ),
-        (
-            {"pattern": "^step 24[01]"},
-            "matching lines 1-2 of 2",
-            "240: step 240 of 400\n241: step 241 of 400",
-        ),
-        ({"pattern": r"^ *240\t"}, "matching lines 1-1 of 1", "240:    240\tstep 240 of 400"),
-    ],
-)
-def test_lines_that_a_file_viewer_numbered(
-    text: str, selectors: dict[str, Any], part: str, shown: str
-) -> None:
-    """Lines of a part of a file have the numbers that a viewer put before them, and are found without these."""
-    page = read(text, **selectors)
-    assert page.part.startswith(part)
-    assert page.text == shown
-
-
-def test_numbers_of_lines_outside_of_a_viewed_part() -> None:
-    """Lines that the viewed part of a file does not have are refused by the numbers that it has."""
-    with pytest.raises(exceptions.InvalidLinesError, match="which has lines 200 to 259"):
-        read(PAGE, lines="20-41")
-
-
 def test_context() -> None:
     """Neighbours are marked by a hyphen, windows that touch are one, and a mark stands where lines are left out."""
     text = "a\nhit 1\nb\nc\nhit 2\nd\ne\nf\ng\nhit 3"

@@ -74,7 +74,7 @@ from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.describe.description import counted
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.read.lines_by_number import numbered_lines, parse_lines, span_of_lines
+from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.read.read_by_selection import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter
@@ -582,7 +582,7 @@ class MemoryManager(ClosedAtExit):
                 ).text
             first = 1
             if lines is not None:
-                first, last = parse_lines(lines, numbered_lines(text))
+                first, last = parse_lines(lines, item.line_count)
                 span = span_of_lines(text, first, last)
                 text = text[span.start : span.end]
             if not self.counter.exceeds(text, max_tokens):

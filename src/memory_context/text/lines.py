@@ -16,13 +16,10 @@ _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
 # What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
-_NUMBER = r"(?= +\d|\d+→) *+(\d{1,7})[\t→]"
-_LINE_NUMBER = re.compile(f"^{_NUMBER}", re.MULTILINE)
-# Five such lines at the beginning, perhaps below a line that says what is shown; and the last such line.
-_NUMBERED = re.compile(rf"(?:.*\n)??(?:{_NUMBER}.*\n){{5}}")
-_LAST_NUMBERED = re.compile(f"(?s:.*)^{_NUMBER}", re.MULTILINE)
-# How many characters of the end are searched for the last one.
-SEARCHED = 4_000
+_LINE_NUMBER = re.compile(r"^(?= +\d|\d+→) *+(\d{1,7})[\t→]", re.MULTILINE)
+# Numbers count as those of lines if so many characters at the beginning hold enough of them, without a gap.
+NUMBERED = 4_000
+LEAST_NUMBERED = 5
 # How much is done: `45%` or `3/12`, but not a date.
 _PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
 
@@ -41,18 +38,12 @@ def blanked_colours(text: str) -> str:
     return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
 
 
-def unnumbered(text: str) -> tuple[str, int]:
-    """Return *text* without the numbers that `cat -n` and file viewers put before its lines, and that of its first line.
-
-    They count as such if they are those of all lines, of a file or of a part of it. Any other text begins at line 1.
-    """
-    begun = _NUMBERED.match(text)
-    last = _LAST_NUMBERED.match(text, len(text) - SEARCHED)
-    if begun and last:
-        first, same = (int(end[1]) - text.count("\n", 0, end.start(1)) for end in (begun, last))
-        if first == same:
-            return _LINE_NUMBER.sub("", text), first
-    return text, 1
+def without_line_numbers(text: str) -> str:
+    """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
+    numbers = list(map(int, _LINE_NUMBER.findall(text, 0, NUMBERED)))
+    if len(numbers) < LEAST_NUMBERED or numbers[-1] - numbers[0] != len(numbers) - 1:
+        return text
+    return _LINE_NUMBER.sub("", text)
 
 
 def as_on_terminal(text: str) -> str:

@@ -64,7 +64,7 @@ def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
-    """Return a range of lines in the form of `page_of_lines`, even from 120, [120, 180] or "L120 to L180"."""
+    """Return a range of lines in the form of `parse_ranges`, even from 120, [120, 180] or "L120 to L180"."""
     if isinstance(value, list | tuple):
         parts = [str(part) for part in cast("Sequence[Any]", value)]
         separator = ","

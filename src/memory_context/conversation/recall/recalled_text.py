@@ -28,7 +28,7 @@ from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.lines import without_colours
-from memory_context.text.read.lines_by_number import numbered_lines, parse_lines, span_of_lines
+from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.relevance.searched_candidates import Ranges
@@ -237,7 +237,7 @@ def _lines_of(
     if expansion.lines is None or isinstance(item.content, bytes):
         return None
     try:
-        first, last = parse_lines(expansion.lines, numbered_lines(item.content))
+        first, last = parse_lines(expansion.lines, item.line_count)
     except InvalidLinesError:
         return None
     span = span_of_lines(item.content, first, last)

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from memory_context.text.lines import unnumbered, without_colours
+from memory_context.text.lines import without_colours, without_line_numbers
 from memory_context.text.python_literals import start_of_value
 from memory_context.text.rows.yaml_and_toml_values import yaml_documents
 
@@ -73,7 +73,7 @@ def sample_of(text: str, path: str) -> Sample:
     """Return the sample of `text`, which was read from `path`."""
     if not text[:HEAD].strip():
         text = text.lstrip()
-    text = unnumbered(without_colours(text).replace("\r\n", "\n"))[0]
+    text = without_line_numbers(without_colours(text).replace("\r\n", "\n"))
     head = text[:HEAD]
     tail = text[-TAIL:]
     lines = list[str]()

@@ -32,13 +32,8 @@ from memory_context.text.excerpt.segments_within_budget import (
     price_of,
     with_more,
 )
-from memory_context.text.lines import (
-    line_end,
-    line_start,
-    unnumbered,
-    without_colours,
-)
-from memory_context.text.read.lines_by_number import LineNumbers, numbered_lines
+from memory_context.text.lines import line_end, line_start, without_colours
+from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.read.paging import fits, truncated
 from memory_context.text.relevance.records_meant import records_meant
 from memory_context.text.spans import Span, joined
@@ -48,6 +43,7 @@ from memory_context.text.words_of_page import words_of_page
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
+FROM_THE_FIRST = range(1, sys.maxsize)
 # What a gap mark costs at most, in tokens.
 GAP_COST = 6
 READING = Ranking(
@@ -109,7 +105,6 @@ def excerpt(
     With a ranking that finds records, the records that the question means take precedence over other segments.
 
     It is an excerpt of what a person sees of the text: without a terminal's colours, and of an HTML page its words only.
-    The numbers that a file viewer wrote before the lines are left out, and gap marks have them.
 
     The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
     text, and the same arguments give the same excerpt.
@@ -121,14 +116,13 @@ def excerpt(
         cost: Counts what a text costs, in tokens or characters.
         ranking: What makes a segment worth showing.
         known: Names that the reader has already seen.
-        first_line: The number of the text's first line, unless a file viewer wrote one.
+        first_line: The number of the text's first line.
     """
     # A person may ask about the tags of a page.
     page = None if ranking is ENDS else words_of_page(text)
     if page is None:
-        plain, first = unnumbered(without_colours(text))
-        as_stored = range(max(first, first_line), sys.maxsize)
-        return _excerpt(plain, question, budget, cost, ranking, known, as_stored)
+        as_stored = range(first_line, sys.maxsize)
+        return _excerpt(without_colours(text), question, budget, cost, ranking, known, as_stored)
     numbers = [first_line - 1 + number for number in page.numbers]
     shown = _excerpt(page.text, question, budget, cost, ranking, known, numbers)
     # No line of the page itself is shown whole.
@@ -187,7 +181,7 @@ def show_records(
     records: Sequence[Record],
     budget: int,
     cost: Cost,
-    numbers: Sequence[int] | None = None,
+    numbers: Sequence[int] = FROM_THE_FIRST,
 ) -> Excerpt:
     """Return an excerpt of nothing but the records and their heads, in the order of the text, with gap marks between them.
 
@@ -198,10 +192,8 @@ def show_records(
         records: Its records, best first.
         budget: The most that the excerpt may cost.
         cost: Counts what a text costs, in tokens or characters.
-        numbers: The numbers of its lines, if they are not its own; see `ShownLines`.
+        numbers: The numbers of its lines; see `ShownLines`.
     """
-    if numbers is None:
-        numbers = range(numbered_lines(text)[0], sys.maxsize)
     shown = list[Record]()
     remaining = budget
     paid = set[Span]()
@@ -297,7 +289,9 @@ def _rendered(found: Segmentation, numbers: Sequence[int], indexes: list[int]) -
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
-def show_spans(text: str, spans: Iterable[Span], numbers: Sequence[int]) -> Excerpt:
+def show_spans(
+    text: str, spans: Iterable[Span], numbers: Sequence[int] = FROM_THE_FIRST
+) -> Excerpt:
     """Return an excerpt of *spans* with gap marks between them; the spans are in the order of the text, and may overlap.
 
     Args:
@@ -379,7 +373,7 @@ class ShownLines:
         ranges: The first and the last whole line of each part that was shown.
     """
 
-    def __init__(self, text: str, numbers: Sequence[int]) -> None:
+    def __init__(self, text: str, numbers: Sequence[int] = FROM_THE_FIRST) -> None:
         """Number the lines of *text* with *numbers*, one for each line; gap marks have none if these are empty."""
         self.ranges = list[Span]()
         self._text = text
@@ -417,4 +411,4 @@ class ShownLines:
             self.ranges.append((first, last))
 
     def _number_at(self, place: int) -> int:
-        return self._numbers[self._lines.at(place) - self._lines.at(0)]
+        return self._numbers[self._lines.at(place) - 1]

@@ -16,12 +16,7 @@ from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import (
-    line_end,
-    line_start,
-    unnumbered,
-    without_colours,
-)
+from memory_context.text.lines import line_end, line_start, without_colours
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
@@ -30,7 +25,7 @@ NARROWEST = 8
 
 
 class LineMatch(NamedTuple):
-    """A matching line: the offset of its beginning, its number, and the offset of the match."""
+    """A matching line: the offset of its beginning, its number (from 1), and the offset of the match."""
 
     start: int
     number: int
@@ -92,7 +87,7 @@ class MatchingLines:
         """Yield the number and text of a matching line, and of its neighbours after line `last` that do not match."""
         start, number, hit = self.matches[index]
         least = max(last + 1, number - self.context)
-        stop = number + self.context + 1
+        stop = min(self.count + 1, number + self.context + 1)
         if index:
             least = max(least, self.matches[index - 1].number + 1)
         if index + 1 < self.total:
@@ -102,8 +97,6 @@ class MatchingLines:
             start = line_start(self.text, start - 1)
             first -= 1
         for current in range(first, stop):
-            if start >= len(self.text):
-                return
             if current == number:
                 yield current, f"{current}: {self._clipped(start, hit)}"
             else:
@@ -144,14 +137,13 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
         text = text.replace("\r\n", "\n")
     compile_sought = _caseless if selection.pattern is None else _pattern
     wanted = compile_sought(sought)
-    # The words of a line match as they are seen, whatever the colours between them, or else with these; so do they
-    # without the number that a file viewer wrote before them.
+    # The words of a line match as they are seen, whatever the colours between them, or else with these.
     written = text
-    text, begin = unnumbered(without_colours(written))
-    matches = list(_touched_lines(text, wanted, begin))
+    text = without_colours(written)
+    matches = list(_touched_lines(text, wanted))
     if not matches and written != text:
         text = written
-        matches = list(_touched_lines(text, wanted, begin))
+        matches = list(_touched_lines(text, wanted))
     count = count_lines(text)
     if not matches:
         raise NothingMatchedError(_nothing_matched(text, count, selection.selector, sought))
@@ -183,14 +175,15 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
 
 
-def _touched_lines(text: str, wanted: regex.Pattern[str], number: int) -> Iterator[LineMatch]:
-    """Yield each line that contains a match or a part of one; *number* is that of the first line.
+def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
+    """Yield each line that contains a match or a part of one.
 
     Raises:
         SelectionTimeoutError: The search took too long, or too much memory.
     """
     time_limit = TimeLimit()
     start = 0
+    number = 1
     passed = 0
     while start < len(text):
         seconds = time_limit.remaining()

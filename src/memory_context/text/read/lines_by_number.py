@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_context.exceptions import InvalidLinesError
-from memory_context.model.item import count_lines
-from memory_context.text.lines import unnumbered
-from memory_context.text.spans import Span
+from memory_context.text.spans import Span, joined
 
 LINE_BLOCK = 1 << 14  # characters
 # Twelve digits are enough for every text, and quick to convert.
@@ -25,7 +23,7 @@ _LINES = re.compile(
 
 
 class LineSpan(NamedTuple):
-    """A part of a text: its characters from offset `start` up to `end`, which are in lines `first` to `last`."""
+    """A part of a text: its characters from offset `start` up to `end`, which are in lines `first` to `last` (from 1)."""
 
     start: int
     end: int
@@ -38,10 +36,10 @@ class LineNumbers:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._before = [numbered_lines(text)[0]]
+        self._before = [0]
 
     def at(self, place: int) -> int:
-        """Return the number of the line that holds the offset `place`."""
+        """Return the number (from 1) of the line that holds the offset `place`."""
         block = place // LINE_BLOCK
         before = self._before
         for counted in range(len(before), block + 1):
@@ -49,17 +47,11 @@ class LineNumbers:
             more = self._text.count("\n", end - LINE_BLOCK, end)
             before.append(before[-1] + more)
         in_block = self._text.count("\n", block * LINE_BLOCK, place)
-        return before[block] + in_block
+        return 1 + before[block] + in_block
 
 
-def numbered_lines(text: str) -> Span:
-    """Return the numbers of the first and the last line of a text: those that `unnumbered` takes away, or else from 1."""
-    first = unnumbered(text)[1]
-    return first, first - 1 + count_lines(text)
-
-
-def parse_lines(lines: str, whole: Span) -> Span:
-    """Return the first and the last line of the range `lines` in a text with the lines `whole`.
+def parse_lines(lines: str, count: int) -> Span:
+    """Return the first and the last line (from 1) of the range `lines` in a text of `count` lines.
 
     Raises:
         InvalidLinesError: `lines` is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
@@ -70,11 +62,10 @@ def parse_lines(lines: str, whole: Span) -> Span:
             f'lines={lines!r} is not a line range; write "120-180", "500-", "-40" (the last 40), "7" or '
             '"1-5,90-99"'
         )
-    begin, end = whole
-    last = end
+    last = count
     if match["tail"]:
         # As with `tail`, the last 40 lines of a text of 10 lines are all 10.
-        first = max(begin, end - int(match["tail"]) + 1)
+        first = max(1, count - int(match["tail"]) + 1)
     else:
         first = int(match["first"])
         if match["last"]:
@@ -83,26 +74,34 @@ def parse_lines(lines: str, whole: Span) -> Span:
             last = first
     if match["last"] and last < first:
         raise InvalidLinesError(f"lines={lines!r} ends before it begins")
-    if not begin <= first <= end:
+    if not 1 <= first <= count:
         raise InvalidLinesError(
-            f"lines={lines!r} lies outside the text, which has lines {begin} to {end}"
+            f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
         )
-    return first, min(last, end)
+    return first, min(last, count)
+
+
+def parse_ranges(lines: str, count: int) -> list[Span]:
+    """Return the ranges in `lines`: one or several of the forms of `parse_lines`, separated by commas.
+
+    The ranges are ascending and do not overlap.
+
+    Raises:
+        InvalidLinesError: See `parse_lines`.
+    """
+    return joined(parse_lines(part, count) for part in lines.split(","))
 
 
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:
-    """Return the span of the lines `first` to `last`, without the last one's line break."""
+    """Return the span of the lines `first` to `last` (from 1), without the last one's line break."""
     return spans_of_lines(text, [(first, last)])[0]
 
 
 def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
-    """Return the span of each of the `ranges` of lines, which must be ascending.
-
-    If a file viewer wrote numbers before the lines, these are meant.
-    """
+    """Return the span of each of the `ranges` of lines, which must be ascending."""
     spans = list[LineSpan]()
     start = 0
-    line = numbered_lines(text)[0]
+    line = 1
     for first, last in ranges:
         start = _skip_lines(text, start, first - line)
         next_start = _skip_lines(text, start, last - first + 1)

@@ -12,14 +12,10 @@ from typing import Protocol
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
+from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
-from memory_context.text.read.lines_by_number import (
-    LineSpan,
-    numbered_lines,
-    parse_lines,
-    spans_of_lines,
-)
-from memory_context.text.spans import Span, joined
+from memory_context.text.read.lines_by_number import LineSpan, parse_ranges, spans_of_lines
+from memory_context.text.spans import Span
 
 # Prose has about four characters per token, code fewer. No more than twice that is tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
@@ -121,11 +117,10 @@ def page_of_lines(
     if budget is None:
         budget = sys.maxsize
         cost = len
-    whole = numbered_lines(text)
-    spans = [LineSpan(0, len(text), *whole)]
+    count = count_lines(text)
+    spans = [LineSpan(0, len(text), 1, count)]
     if lines is not None:
-        ranges = joined(parse_lines(part, whole) for part in lines.split(","))
-        spans = spans_of_lines(text, ranges)
+        spans = spans_of_lines(text, parse_ranges(lines, count))
     total = spans[-1].end
     check_offset(offset, total)
     if not text:
@@ -134,8 +129,8 @@ def page_of_lines(
         shown = list(_spans_of_page(text, spans, offset, budget, cost))
         page = text[shown[0].start : shown[0].end]
         for span in shown[1:]:
-            gap = prompts.GAP_AT_LINE.format(line=span.first)
-            page += f"\n{gap}\n{text[span.start : span.end]}"
+            part = text[span.start : span.end]
+            page += f"\n{_gap_before(span)}\n{part}"
         # A text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
@@ -147,7 +142,7 @@ def page_of_lines(
     end = shown[-1].end
     numbers = line_numbers((span.first, span.last) for span in shown)
     part = prompts.PART_LINES.format(
-        lines=numbers, count=whole[1], start=start, end=end, chars=len(text)
+        lines=numbers, count=count, start=start, end=end, chars=len(text)
     )
     next_offset = end if end < total else None
     return Page(page, part, next_offset, total)
@@ -165,7 +160,7 @@ def _spans_of_page(
         if 0 < span.end <= offset:
             continue
         if not is_first:
-            budget -= cost(prompts.GAP_AT_LINE.format(line=span.first)) + 2
+            budget -= cost(_gap_before(span)) + 2
             if budget < 1:
                 return
         start = max(span.start, offset)
@@ -179,6 +174,10 @@ def _spans_of_page(
             return
         budget -= cost(text[shown.start : shown.end])
         is_first = False
+
+
+def _gap_before(span: LineSpan) -> str:
+    return prompts.GAP_AT_LINE.format(line=span.first)
 
 
 def line_numbers(ranges: Iterable[Span]) -> str:
@@ -208,7 +207,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
     stop = start + size
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
-    first = text.count("\n", 0, start) + numbered_lines(text)[0]
+    first = text.count("\n", 0, start) + 1
     # A line break at the end still belongs to the last line.
     last_character = max(start, stop - 1)
     last = first + text.count("\n", start, last_character)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
-from memory_context.model.item import MemoryItem, encodable, is_query_answer
+from memory_context.model.item import MemoryItem, count_lines, encodable, is_query_answer
 from memory_context.model.media_types_and_image_sizes import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.json_documents import to_json
 from memory_context.text.read.grep import matching_lines
-from memory_context.text.read.lines_by_number import numbered_lines
 from memory_context.text.read.pages_of_json import page_of_values
 from memory_context.text.read.paging import line_numbers, page_of, page_of_lines, truncated
 from memory_context.text.read.rows_where_sql_holds import found_rows
@@ -72,7 +71,7 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
         part = prompts.PART_EXCERPT
     how = prompts.CHOSEN_FOR_QUERY if chosen.is_answer else prompts.NOTHING_FOR_QUERY
     lines = line_numbers(chosen.ranges)
-    part = part.format(lines=lines, count=numbered_lines(text)[1], chosen=how)
+    part = part.format(lines=lines, count=count_lines(text), chosen=how)
     shown = sum(last - first + 1 for first, last in chosen.ranges)
     return Page(chosen.text, part, None, shown)
 
