@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 
-FAULTS = "error fail fatal exception traceback panic denied refused undefined".split()  # noqa: SIM905 - more readable
-# A word of error begins or ends what it stands in: `NameError` and `errorMessage`, but not `TestFlagErrorFunc`. To fail is
-# often no more than a possibility, but not in capitals.
-_FAULT = re.compile(
-    r"""
-    \bFAIL\b
-    | (?:(?<!\w)|(?P<goes_on>))
-      (?i:error|failed|failure|fatal|exception|traceback|panic|denied|refused|undefined)
-      (?(goes_on)s?(?!\w))
-    """,
-    re.VERBOSE,
-)
-# A count of none, or a field that says there is none: `0 failed`, `"isError": false`, `error: null`. The value must end
-# there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an error.
+_FAULTS = "error|failed|failure|fatal|exception|traceback|panic|denied|refused|undefined"
+# To fail is often no more than a possibility, but `FAIL` in capitals is the result of a test.
+FAULTS = ["fail", *_FAULTS.split("|")]
+_FAULT = re.compile(rf"(?<![\w/])FAIL(?![\w/])|(?i:{_FAULTS})")
+# A count of none, or a field that says there is none: `0 failed`, `FAIL 0`, `"isError": false`, `error: null`. The value
+# must end there, or another field follow, as in `failed=0 skipped=1`: `ERROR: null value in column "id"` does report an
+# error. A test named `TestReadError` or `test_failed_login` reports none either, but `TestException: …` does.
 _NONE = re.compile(
     r"""
-    \b(?:0|no)\s(?:errors?|fail(?:ed|ures?))\b
-    | \w*(?:error|fail(?:ed|ures?))\w*\s*["']?\s*[:=]\s*
+    \b(?:0|no)\s(?:errors?|fail(?:ed|ures?)?)\b
+    | \bFAIL(?=[ \t]+0(?![\w./-]))
+    | \b\w*(?:error|fail)\w*+\s*["']?\s*[:=]\s*
       (?:0|false|null|none|''|""|\[\])
       (?![ \t]*(?![\w.]+[:=])[\w.-])
+    | \b(?-i:Test[A-Z_]|test_)[\w/]{0,200}+(?![ \t]*[=\d]|:[^:])
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -35,9 +29,6 @@ def reports_fault(text: str) -> bool:
     return _FAULT.search(_NONE.sub("", text)) is not None
 
 
-def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
-    """Return the places where a text reports an error, in order, given the places of each word."""
-    places = set[int]()
-    for fault in FAULTS:
-        places.update(places_of.get(fault, ()))
-    return sorted(places)
+def begins_fault(text: str, place: int) -> bool:
+    """Return whether a word of error begins at the offset *place*."""
+    return _FAULT.match(text, place) is not None
