@@ -218,11 +218,21 @@ def test_a_null_among_records_changes_nothing() -> None:
     assert "JSON: 201 items: id, name" == describe(json.dumps({"items": [*records, None]}))
 
 
-def test_the_call_says_what_the_output_does_not() -> None:
-    """A path in the arguments names a file."""
-    assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(
-        "Python source app/models.py, 25 lines"
-    )
+@for_each(
+    "path, description",
+    [
+        ("app/models.py", "source app/models.py, 25 lines"),
+        ("app/models.TS", "source app/models.TS, 25 lines"),
+        ("app", "Python source app, 25 lines"),
+        (".", "Python source ., 25 lines"),
+        ("bin/run", "Python source bin/run, 25 lines"),
+        ("Makefile", "Python source Makefile, 25 lines"),
+        ("notes.txt", "Python source notes.txt, 25 lines"),
+    ],
+)
+def test_the_call_says_what_the_output_does_not(path: str, description: str) -> None:
+    """A path in the arguments names a file, and by its ending the language, but the path of no source file does not."""
+    assert describe(PYTHON, arguments=json.dumps({"path": path})).startswith(description)
 
 
 @for_each("arguments", ["", "{", "[1]", "null", '{"command": 3}', '{"path": null}', "{" * 90_000])

@@ -1057,11 +1057,64 @@ def test_escapes_are_taken_out_in_place(text: str) -> None:
         ("ok=3 changed=1 unreachable=0 failed=0   skipped=2", False),
         ("Failures: 0, Errors: 0 | Skipped: 1", False),
         ('{"errors": 0}', False),
+        ("# FAIL:  0\n# XFAIL: 0", False),
+        ("FAIL=0", False),
+        ("FAIL 0", False),
+        ("PASS 5 FAIL 0 ERROR 0", False),
+        ("Tests: 0 FAIL", False),
+        ("PASS: 5 FAIL: 0", False),
+        ("PASS/FAIL", False),
+        ("FAIL: 3", True),
+        ("--- FAIL: TestTraverse (0.00s)", True),
+        ("FAIL\texample.org/cart\t0.012s", True),
+        ("FAIL tests/cart.test.ts", True),
+        ("--- PASS: TestFlagErrorFunc (0.00s)", False),
+        ("=== RUN   TestReadError", False),
+        ("    --- PASS: TestCart/returns_an_error_of_none (0.00s)", False),
+        ("tests/test_errors.py::test_failed_login PASSED", False),
+        ("tests/test_errors.py::test_failed_login FAILED", True),
+        ("tests/test_errors.py:12: NameError: x", True),
+        ("TestException: boom", True),
+        ("test_failures=2", True),
+        ("tests_failed 2", True),
+        ('"errorMessage": "no such host"', True),
+        ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to db7", True),
+        ("RuntimeError: CUDA_ERROR_OUT_OF_MEMORY", True),
+        ("pod api-7 is in IMAGE_PULL_FAILED_BACKOFF", True),
+        ("vkQueueSubmit returned VK_ERROR_DEVICE_LOST", True),
+        ("state=JOB_FAILED_PERMANENTLY", True),
+        ("node_errors_total 9", True),
+        ('{"event": "AuthenticationFailedEvent", "user": "bob"}', True),
+        ("接続がrefusedされました", True),
+        ("it may fail", False),
     ],
 )
 def test_no_error_is_not_an_error(text: str, reports: bool) -> None:
-    """A field or a count that says there is none does not count as the report of one, unless words follow its value."""
+    """The name of a test reports no error, nor does a label, or a count or field of none unless words follow its value."""
     assert reports_fault(text) == reports
+
+
+def test_failing_tests_among_many_are_shown() -> None:
+    """Of a run with a line for each test, those are shown that failed, not those with an error in their names."""
+    lines = [f"--- PASS: TestError{number}OfReading (0.00s)" for number in range(300)]
+    failed = [f"--- FAIL: TestReading{number} (0.00s)" for number in (120, 170)]
+    lines[120:120] = failed[:1]
+    lines[170:170] = failed[1:]
+    shown = excerpt("\n".join(lines), "", 200, default_counter().count, ranking=PREVIEW).text
+    assert all(line in shown for line in failed)
+
+
+@for_each("word", ["failover", "fail-safe", "PASS/FAIL"])
+def test_words_like_those_of_errors_hide_no_error_in_a_long_text(word: str) -> None:
+    """Of a text that is too long to be read as a whole, parts with errors are read, not those with words like theirs."""
+    lines = [
+        f"check of {word} on node {number % 97}: passed for all its shards"
+        for number in range(3000)
+    ]
+    lines.insert(1200, "ERROR lost the connection to db7")
+    assert (
+        "db7" in excerpt("\n".join(lines), "", 150, default_counter().count, ranking=PREVIEW).text
+    )
 
 
 def test_prose_without_names_is_shown_from_its_beginning() -> None:

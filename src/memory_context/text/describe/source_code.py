@@ -23,6 +23,11 @@ from memory_context.text.lines import line_spans
 from memory_context.text.spans import Span
 
 LOOKED_AT = 120
+_SOURCE_FILE = re.compile(
+    r"\.(?:py[iwx]?|[cm]?[jt]sx?|vue|svelte|java|kts?|scala|groovy|cs|fs|go|rs|p[lm]|php|rb|lua|dart|swift"
+    r"|[ch](?:c|h|pp|xx|\+\+)?|mm?|cu|zig|nim|jl|exs?|erl|hs|cljs?)$",
+    re.IGNORECASE,
+)
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )++"
 # For each language, a pattern for the beginnings of its lines; its groups are the names that a line defines. If two
 # languages match equally many lines, the first one wins, so the later one of two that are alike needs lines that only it
@@ -103,7 +108,8 @@ def describe_source(sample: Sample) -> Description | None:
     text = sample.text
     defined = _names_defined(text, language, (0, min(len(text), COUNTED_AT_MOST)))
     names = unique_names(text[start:stop] for start, stop in defined)
-    facts = f"{language} source"
+    # The path of a source file tells its language, which a part of the file may show less well.
+    facts = "source" if _SOURCE_FILE.search(sample.path) else f"{language} source"
     if sample.path:
         facts += f" {shortened(sample.path)}"
     return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)

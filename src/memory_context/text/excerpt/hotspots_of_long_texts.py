@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
-from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
+from memory_context.text.excerpt.error_words import FAULTS, begins_fault
 from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT
 from memory_context.text.spans import Span, joined
 from memory_context.text.words_and_names import MOST_OCCURRENCES, occurrences, terms, weight
@@ -36,8 +36,10 @@ def hotspots(text: str, question: str) -> list[Span]:
     """
     words = terms(question)
     blocks_of = dict[str, set[int]]()
+    with_fault = set[int]()
     for word, places in occurrences(text, {*words, *FAULTS}):
         blocks_of[word] = {place // BLOCK for place in places}
+        with_fault.update(place // BLOCK for place in places if begins_fault(text, place))
     scores = defaultdict[int, float](float)
     for word in words:
         blocks = blocks_of.get(word, ())
@@ -45,7 +47,7 @@ def hotspots(text: str, question: str) -> list[Span]:
             rarity = math.log(1 + MOST_OCCURRENCES / len(blocks))
             scores[block] += weight(word) * rarity
     best_first = sorted(scores, key=lambda block: (-scores[block], block))
-    faulty = places_of_faults(blocks_of)
+    faulty = sorted(with_fault)
     chosen = best_first[:BEST_BLOCKS] + faulty[:FAULTY_BLOCKS] + faulty[-FAULTY_BLOCKS:]
     spans = [(block * BLOCK, block * BLOCK + BLOCK) for block in chosen]
     ends = [(0, HEAD), (len(text) - TAIL, len(text))]

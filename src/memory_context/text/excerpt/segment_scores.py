@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from memory_context.text.describe.source_code import names_defined
-from memory_context.text.excerpt.error_words import FAULTS, places_of_faults, reports_fault
+from memory_context.text.excerpt.error_words import FAULTS, reports_fault
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import BLOB, NAME, labels, occurrences, terms, weight
@@ -202,7 +202,8 @@ def _faults(
     """
     first = dict[str, int]()
     counts = Counter[str]()
-    for index in places_of_faults(held_by):
+    suspected = set[int]().union(*(held_by[fault] for fault in FAULTS))
+    for index in sorted(suspected):
         shown = found.shown(index)
         if reports_fault(shown):
             fault = shown.strip()
