@@ -28,7 +28,6 @@ from memory_context.text.excerpt.segments import (
 )
 from memory_context.text.excerpt.segments_within_budget import (
     SegmentPacker,
-    is_prose,
     price_of,
     with_more,
 )
@@ -157,7 +156,7 @@ def _excerpt(
         if ranking.fills:
             most = min(budget, max(budget // BEST_PART, LEAST_BEST))
         first = list[int]()
-        if ranking.counts_names and question and is_prose(found):
+        if ranking.counts_names and question and found.is_prose:
             first = _asked_and_beginning(found, question, budget, cost)
         best = SegmentPacker(found, scores, ranking, cost).pack(most, first)
         if of_records:

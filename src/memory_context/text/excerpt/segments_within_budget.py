@@ -23,9 +23,6 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 # The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
-# In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
-# more than 400.
-MOST_APART = 180
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
@@ -224,12 +221,6 @@ class SegmentPacker:
             before = max(0, place - 1)
             siblings = siblings[before : place + 2]
         return [sibling for sibling in siblings if sibling not in self._taken]
-
-
-def is_prose(found: Segmentation) -> bool:
-    """Return whether a text is English prose."""
-    is_plain = len(found.containers) == 1
-    return is_plain and found.text.count(" the ") * MOST_APART > len(found.text)
 
 
 def with_more(
