@@ -48,7 +48,6 @@ from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
-from memory_context.text.words_of_page import words_of_page
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -1735,28 +1734,6 @@ def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
     assert "<b>weekdays</b>" in shown.text
 
 
-@for_each("indent", [None, 1])
-def test_pages_in_json_are_shown_by_their_words(indent: int | None) -> None:
-    """Of a mail in a list there are no tags and styles; the members around it, and the lines, are those of the list."""
-    bodies = [
-        f'<html><head><style>p.Mso{n} {{margin:0cm}}</style></head><body><p>Gr\u00fc\u00dfe, "Ada"</p>'
-        f"<p>The fair moved to hall {n}.</p><p>{'So much for today. ' * 30}</p></body></html>"
-        for n in range(40)
-    ]
-    mails = [{"subject": f"Fair {n}", "body": {"content": body}} for n, body in enumerate(bodies)]
-    text = json.dumps({"value": mails}, indent=indent, ensure_ascii=False)
-
-    shown = excerpt(text, "Fair 7, hall 7", 400, default_counter().count, ranking=ANSWER).text
-
-    words = 'Gr\u00fc\u00dfe, \\"Ada\\"\\n\\nThe fair moved to hall 7.\\n\\nSo much'
-    assert f"$.value[7].body.content: {words}" in shown
-    assert "Mso" not in shown and "<" not in shown
-    page = words_of_page(text)
-    assert page is not None
-    assert len(page.numbers) == text.count("\n") + 1
-    assert words_of_page(page.text) is None
-
-
 def test_a_blank_line_in_a_string_of_json_is_shown_whole() -> None:
     """No escape is cut in two, and there is no gap mark where nothing is left out."""
     note = (
@@ -1774,6 +1751,7 @@ def test_words_of_a_page_stand_beside_each_other() -> None:
         "<html><a data-href='/no' href='/item/7'><div>Item 7</div></a><p title=don't>a < b &amp; c</p>"
         "<h2><div>Colours</div></h2><script-x>red</script-x><button>Save</button><button>Undo</button></html>"
     )
+        json.dumps([{"id": 1, "body": f"<html><body>{'<b>weekdays</b>' * 9}</body></html>"}]),
 
     shown = excerpt(page, "", 200, len)
 
