@@ -858,6 +858,59 @@ def test_what_names_the_objects_of_a_list(objects: list[JsonObject], names: list
     assert steps_to_names(text, spans) == names
 
 
+_TITLES = [f"Crash of {c * 3}" for c in "abcdefghijklmnopqrst"]
+_PEOPLE = [f"{c * 3} Okri" for c in "ABCDEFGHIJKLM"]
+
+
+@for_each(
+    "objects",
+    [
+        [
+            {"number": 100 + n, "author": _PEOPLE[n % 13], "state": "open", "title": title}
+            for n, title in enumerate(_TITLES)
+        ],
+        [
+            {"sha": f"9f8e7d6c{n}", "author": _PEOPLE[n % 12], "title": title}
+            for n, title in enumerate(_TITLES)
+        ],
+        [{"id": n, "author": _PEOPLE[n % 11], "title": title} for n, title in enumerate(_TITLES)],
+        [{"id": n, "state": _PEOPLE[n % 3], "title": title} for n, title in enumerate(_TITLES[:5])],
+        [
+            {"id": n, "middle": None if n % 2 else _PEOPLE[n], "title": title}
+            for n, title in enumerate(_TITLES[:13])
+        ],
+    ],
+)
+def test_a_title_of_its_own_names_an_object_rather_than_what_recurs(
+    objects: list[JsonObject],
+) -> None:
+    """Authors, states, or names that only some have, tell more than half of them apart; titles tell nearly all apart."""
+    text = json.dumps(objects)
+    spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
+    assert steps_to_names(text, spans)[-1] == ".title"
+
+
+@for_each(
+    "objects, name",
+    [
+        ([{"duration_ms": n * 3.7, "trace_id": f"7f3adbe19c{n}"} for n in range(20)], ".trace_id"),
+        ([{"index": n, "id": f"aBc{n}Def{n * 7}xyZ"} for n in range(20)], ".id"),
+        (
+            [{"rank": n, "score": n / 7, "doc": f"DOC-2026-{n:04}"} for n in range(20)],
+            ".doc",
+        ),
+        ([{"qty": n, "price": n * 1.3, "sku": f"SKU-{4000 + n}"} for n in range(20)], ".sku"),
+    ],
+)
+def test_an_id_with_letters_names_an_object_rather_than_a_number(
+    objects: list[JsonObject], name: str
+) -> None:
+    """Where nothing in words does: a duration or a price says nothing of which object it is."""
+    text = json.dumps(objects)
+    spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
+    assert steps_to_names(text, spans)[-1] == name
+
+
 def test_names_have_short_members_with_them_only() -> None:
     """What comes with each member of an object does not hold a description of a hundred characters."""
     goods = [
