@@ -1773,6 +1773,7 @@ def test_links_to_pages_beside_this_one_count_for_nothing() -> None:
         "<h1>Hours</h1>\n\nOpen on <b>weekdays</b>, a `List<String>`.\n\n## More",
         PAGE.replace("<!DOCTYPE html>", "<svg>").replace("<html", "<g"),
         json.dumps({"url": "https://example.org", "body_html": "<h1>Hours</h1><b>weekdays</b>"}),
+        json.dumps([{"id": 1, "body": f"<html><body>{'<b>weekdays</b>' * 9}</body></html>"}]),
         "url,html\nhttps://a.org,<h1>We are open on <b>weekdays</b></h1>\nhttps://b.org,<h1>No</h1>",
         "# Hours\n\nSee https://example.org.\n\n<table>\n<tr><td><b>weekdays</b></td></tr>\n</table>",
         '<h1 *ngIf="open">On {{ days }}</h1>\n<b>weekdays</b>',
@@ -1798,13 +1799,34 @@ def test_a_blank_line_in_a_string_of_json_is_shown_whole() -> None:
     assert f"$[1].note: {note}\\n\\nBecker 1" in shown
 
 
+@for_each("paragraph", ["Some words of the shop are here.", "So it goes on in this shop. " * 5])
+def test_blank_lines_in_a_string_of_json_are_not_shown_alone(paragraph: str) -> None:
+    """They are the cheapest segments of a text that says nothing new, and were shown as dozens of gap marks."""
+    rows = [{"file": "a", "content": "\n\n".join([paragraph] * 60)}, {"file": "b"}]
+    shown = excerpt(json.dumps(rows), "", 200, default_counter().count).text
+    assert paragraph.strip() in shown
+    assert re.search(r"\u2026(?:\s|\\n)*\u2026", shown) is None
+
+
+def test_no_escape_is_cut_behind_a_backslash() -> None:
+    """A line of a script that goes on in the next one ends in two backslashes of JSON, and then its line break."""
+    script = "\n".join(
+        f"docker run --name box{n} \\\n  -v /srv/data{n}:/data \\\n  --env MODE=prod \\\n  image:{n}"
+        for n in range(30)
+    )
+    text = json.dumps([{"file": n, "content": script} for n in range(2)])
+    for question in ("", "box7 data7"):
+        shown = excerpt(text, question, 150, default_counter().count).text
+        ends = re.findall(r"(\\*)(?: \u2026|$)", shown, re.MULTILINE)
+        assert [end for end in ends if len(end) % 2] == []
+
+
 def test_words_of_a_page_stand_beside_each_other() -> None:
     """The address of a link follows its block; what begins no tag is text, and a heading's mark is before its words."""
     page = (
         "<html><a data-href='/no' href='/item/7'><div>Item 7</div></a><p title=don't>a < b &amp; c</p>"
         "<h2><div>Colours</div></h2><script-x>red</script-x><button>Save</button><button>Undo</button></html>"
     )
-        json.dumps([{"id": 1, "body": f"<html><body>{'<b>weekdays</b>' * 9}</body></html>"}]),
 
     shown = excerpt(page, "", 200, len)
 
