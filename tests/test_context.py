@@ -989,14 +989,16 @@ async def test_what_was_recalled_is_no_newer_answer() -> None:
 
 
 @for_each("message", ["Who must sign the customs form?", "Tell me about Okri."])
-async def test_what_a_mail_quotes_is_recalled_once(message: str) -> None:
-    """A mail quotes those before it, and they quote those before them."""
+@for_each("end", [" ", "\n"])
+async def test_what_a_mail_quotes_is_recalled_once(end: str, message: str) -> None:
+    """A mail quotes those before it line by line, and they quote those before them."""
     mails = [f"Dear Ann, when can boat {n} have a berth at pier {n % 7}?" for n in range(90)]
     mails[40] = (
-        "The customs form must be signed by the owner before the race, so send it to Ben Okri."
+        f"The customs form must be signed{end}by the owner before the race,{end}so send it to Ben Okri."
     )
-    quoted = [f"> {mail}" for mail in mails]
-    text = "\n\n".join([*mails, "On Monday Ann wrote:", *quoted, *(f"> {one}" for one in quoted)])
+    quoted = ["> " + mail.replace("\n", "\n> ") for mail in mails]
+    twice = ["> " + mail.replace("\n", "\n> ") for mail in quoted]
+    text = "\n\n".join([*mails, "On Monday Ann wrote:", *quoted, *twice])
     context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(preview_tokens=40))
     await fill(context, user("Read them."), call("read"), results(text))
     *_, recalled, _ = await fill(context, user(message))

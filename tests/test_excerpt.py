@@ -48,7 +48,6 @@ from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
-from memory_context.text.words_of_page import words_of_page
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -857,6 +856,59 @@ def test_what_names_the_objects_of_a_list(objects: list[JsonObject], names: list
     text = json.dumps(objects)
     spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
     assert steps_to_names(text, spans) == names
+
+
+_TITLES = [f"Crash of {c * 3}" for c in "abcdefghijklmnopqrst"]
+_PEOPLE = [f"{c * 3} Okri" for c in "ABCDEFGHIJKLM"]
+
+
+@for_each(
+    "objects",
+    [
+        [
+            {"number": 100 + n, "author": _PEOPLE[n % 13], "state": "open", "title": title}
+            for n, title in enumerate(_TITLES)
+        ],
+        [
+            {"sha": f"9f8e7d6c{n}", "author": _PEOPLE[n % 12], "title": title}
+            for n, title in enumerate(_TITLES)
+        ],
+        [{"id": n, "author": _PEOPLE[n % 11], "title": title} for n, title in enumerate(_TITLES)],
+        [{"id": n, "state": _PEOPLE[n % 3], "title": title} for n, title in enumerate(_TITLES[:5])],
+        [
+            {"id": n, "middle": None if n % 2 else _PEOPLE[n], "title": title}
+            for n, title in enumerate(_TITLES[:13])
+        ],
+    ],
+)
+def test_a_title_of_its_own_names_an_object_rather_than_what_recurs(
+    objects: list[JsonObject],
+) -> None:
+    """Authors, states, or names that only some have, tell more than half of them apart; titles tell nearly all apart."""
+    text = json.dumps(objects)
+    spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
+    assert steps_to_names(text, spans)[-1] == ".title"
+
+
+@for_each(
+    "objects, name",
+    [
+        ([{"duration_ms": n * 3.7, "trace_id": f"7f3adbe19c{n}"} for n in range(20)], ".trace_id"),
+        ([{"index": n, "id": f"aBc{n}Def{n * 7}xyZ"} for n in range(20)], ".id"),
+        (
+            [{"rank": n, "score": n / 7, "doc": f"DOC-2026-{n:04}"} for n in range(20)],
+            ".doc",
+        ),
+        ([{"qty": n, "price": n * 1.3, "sku": f"SKU-{4000 + n}"} for n in range(20)], ".sku"),
+    ],
+)
+def test_an_id_with_letters_names_an_object_rather_than_a_number(
+    objects: list[JsonObject], name: str
+) -> None:
+    """Where nothing in words does: a duration or a price says nothing of which object it is."""
+    text = json.dumps(objects)
+    spans = [(one.value, one.stop) for one in members_of(text, 0, len(text))]
+    assert steps_to_names(text, spans)[-1] == name
 
 
 def test_names_have_short_members_with_them_only() -> None:
@@ -1726,6 +1778,7 @@ def test_what_looks_like_a_link_in_source_code_has_names() -> None:
         "<h1>Hours</h1>\n\nOpen on <b>weekdays</b>, a `List<String>`.\n\n## More",
         PAGE.replace("<!DOCTYPE html>", "<svg>").replace("<html", "<g"),
         json.dumps({"url": "https://example.org", "body_html": "<h1>Hours</h1><b>weekdays</b>"}),
+        json.dumps([{"id": 1, "body": f"<html><body>{'<b>weekdays</b>' * 9}</body></html>"}]),
         "url,html\nhttps://a.org,<h1>We are open on <b>weekdays</b></h1>\nhttps://b.org,<h1>No</h1>",
         "# Hours\n\nSee https://example.org.\n\n<table>\n<tr><td><b>weekdays</b></td></tr>\n</table>",
         '<h1 *ngIf="open">On {{ days }}</h1>\n<b>weekdays</b>',
@@ -1740,28 +1793,6 @@ def test_what_only_holds_a_page_keeps_its_tags(text: str) -> None:
     assert "<b>weekdays</b>" in shown.text
 
 
-@for_each("indent", [None, 1])
-def test_pages_in_json_are_shown_by_their_words(indent: int | None) -> None:
-    """Of a mail in a list there are no tags and styles; the members around it, and the lines, are those of the list."""
-    bodies = [
-        f'<html><head><style>p.Mso{n} {{margin:0cm}}</style></head><body><p>Gr\u00fc\u00dfe, "Ada"</p>'
-        f"<p>The fair moved to hall {n}.</p><p>{'So much for today. ' * 30}</p></body></html>"
-        for n in range(40)
-    ]
-    mails = [{"subject": f"Fair {n}", "body": {"content": body}} for n, body in enumerate(bodies)]
-    text = json.dumps({"value": mails}, indent=indent, ensure_ascii=False)
-
-    shown = excerpt(text, "Fair 7, hall 7", 400, default_counter().count, ranking=ANSWER).text
-
-    words = 'Gr\u00fc\u00dfe, \\"Ada\\"\\n\\nThe fair moved to hall 7.\\n\\nSo much'
-    assert f"$.value[7].body.content: {words}" in shown
-    assert "Mso" not in shown and "<" not in shown
-    page = words_of_page(text)
-    assert page is not None
-    assert len(page.numbers) == text.count("\n") + 1
-    assert words_of_page(page.text) is None
-
-
 def test_a_blank_line_in_a_string_of_json_is_shown_whole() -> None:
     """No escape is cut in two, and there is no gap mark where nothing is left out."""
     note = (
@@ -1771,6 +1802,28 @@ def test_a_blank_line_in_a_string_of_json_is_shown_whole() -> None:
     rows = [{"n": n, "note": f"{note}\n\nBecker {n}"} for n in range(3)]
     shown = excerpt(json.dumps(rows), "Becker 1 quote", 400, default_counter().count).text
     assert f"$[1].note: {note}\\n\\nBecker 1" in shown
+
+
+@for_each("paragraph", ["Some words of the shop are here.", "So it goes on in this shop. " * 5])
+def test_blank_lines_in_a_string_of_json_are_not_shown_alone(paragraph: str) -> None:
+    """They are the cheapest segments of a text that says nothing new, and were shown as dozens of gap marks."""
+    rows = [{"file": "a", "content": "\n\n".join([paragraph] * 60)}, {"file": "b"}]
+    shown = excerpt(json.dumps(rows), "", 200, default_counter().count).text
+    assert paragraph.strip() in shown
+    assert re.search(r"\u2026(?:\s|\\n)*\u2026", shown) is None
+
+
+def test_no_escape_is_cut_behind_a_backslash() -> None:
+    """A line of a script that goes on in the next one ends in two backslashes of JSON, and then its line break."""
+    script = "\n".join(
+        f"docker run --name box{n} \\\n  -v /srv/data{n}:/data \\\n  --env MODE=prod \\\n  image:{n}"
+        for n in range(30)
+    )
+    text = json.dumps([{"file": n, "content": script} for n in range(2)])
+    for question in ("", "box7 data7"):
+        shown = excerpt(text, question, 150, default_counter().count).text
+        ends = re.findall(r"(\\*)(?: \u2026|$)", shown, re.MULTILINE)
+        assert [end for end in ends if len(end) % 2] == []
 
 
 def test_words_of_a_page_stand_beside_each_other() -> None:

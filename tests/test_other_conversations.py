@@ -51,11 +51,13 @@ async def test_an_output_of_another_conversation_stays_there(message: str) -> No
     "message", ["How many pieces were there of X-412?", "What was in the stock list last time?"]
 )
 async def test_what_comes_from_another_conversation_says_so(message: str) -> None:
-    """If the message refers to it, or names what only it knows: with the thread and the minute."""
+    """If the message refers to it, or names what only it knows: with the thread, and since when it is stored."""
     context = await _yesterday()
     before = now()
     [found, _] = await fill(context, user(message))
-    [stored] = re.findall(r"\(from another conversation, yesterdays, (.+) UTC\)", shown(found))
+    [stored] = re.findall(
+        r"\(from another conversation, yesterdays, first stored (.+) UTC\)", shown(found)
+    )
     assert before - timedelta(minutes=2) < datetime.fromisoformat(f"{stored}+00:00") <= now()
     assert len(shown(found)) < 3000
 

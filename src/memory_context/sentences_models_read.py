@@ -22,7 +22,7 @@ RECALL_HEADER = (
 RECALLED_PART = "{ref}\n{text}"
 MORE_MATCH = "(at least {count} more match)"
 ORIGIN = " ({origin})"
-ELSEWHERE = " (from another conversation, {thread}, {when:%Y-%m-%d %H:%M} UTC)"
+ELSEWHERE = " (from another conversation, {thread}, first stored {when:%Y-%m-%d %H:%M} UTC)"
 RECALL_FOOTER = "(end of what was recalled)"
 
 # What an argument is like stands here and not with each of them: there it takes a tenth more tokens.

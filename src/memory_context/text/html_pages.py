@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memory_context.model.item import encodable
 from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
-from memory_context.text.python_literals import begins_value
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.spans import Span
 from memory_context.text.unwrap import unwrap
@@ -19,12 +16,6 @@ from memory_context.text.unwrap import unwrap
 # So far into a text the first tag of a page is looked for, wrapping included.
 FARTHEST = 4000
 _FIRST_TAG = re.compile(r"<(?:!doctype html|html|head|body|table|h[1-6])\b", re.IGNORECASE)
-# A string of JSON that begins as a page, as the bodies of mails do. The quote that begins it is not itself in a string.
-_PAGE_IN_JSON = re.compile(
-    r"""(?ix) (?<!\\) " (?:\s|\\[nrt])*+ <(?:!doctype\ html|html|head|body)\b
-    (?:[^"\\]++ | \\["\\/bfnrt] | \\u[0-9a-f]{4})*+ "
-    """
-)
 # How a page begins: at once, perhaps after comments and declarations; or in a line of its own, below up to three lines
 # of which the last says where it is from or of what type it is, or below the head of an HTTP answer. A bare tag of a table
 # or heading may also begin a part of a page, which ends in a tag. Elsewhere, programs, data and mails hold pages, too.
@@ -122,18 +113,6 @@ def words_of_html(text: str, least: float = LEAST_OF_TEXT) -> PageWords | None:
     if len(words.text) < min(FEW_WORDS, LEAST_WORDS * len(page)) or not words.text:
         return None
     return words if len(page) >= len(text) - 1 else words._replace(numbers=[])
-
-
-def words_of_pages_in_json(text: str) -> PageWords | None:
-    """Return JSON with the words of each page in place of the page, in the same lines; None if it holds no page."""
-    words = _PAGE_IN_JSON.sub(_words_of_string, text) if begins_value(text) else text
-    return PageWords(words, range(1, words.count("\n") + 2)) if words != text else None
-
-
-def _words_of_string(string: re.Match[str]) -> str:
-    """Return a string of JSON with the words of the page that it holds, if it holds one."""
-    page = words_of_html(json.loads(string[0], strict=False))
-    return json.dumps(encodable(page.text), ensure_ascii=False) if page else string[0]
 
 
 def place_of_page(text: str, least: float = LEAST_OF_TEXT) -> Span | None:

@@ -16,6 +16,8 @@ LONGEST_OBJECT = 6000
 # So many objects of a list are compared, and so many characters of each, to find the member that names them.
 COMPARED = 20
 READ_CHARACTERS = 1200
+# One in so many of these objects need not have a title of its own; in a shorter list, a single one.
+EXCEPTION = 10
 # The share of names that are in words. A title may have a year in it, and a word may be short.
 LEAST_IN_WORDS = 0.7
 # Brackets, and strings of JSON or of a Python repr: neither holds a line break. A string may be cut off by the end.
@@ -150,10 +152,11 @@ def skip_space(text: str, place: int) -> int:
 def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     """Return the steps to the members that tell the objects of a list apart, such as ``.id`` and ``.title``.
 
-    A member tells them apart if its value is short, and more than half of the first 20 objects have values of their own:
-    meetings of a series have the same title. The last step is to the first such member whose values are mostly in words,
-    as titles are, or else to the first one. The step before it is to the member right before that one if this tells them
-    apart, too, as an id does.
+    A member tells them apart if its values are short, and more than half as many as the first 20 objects: meetings of a
+    series have the same title. The last step is to the first such member whose values are mostly in words, as titles
+    are. If there are several, one with another value in nearly each object comes before those that recur, as authors do;
+    if there is none, one whose values have letters comes before the others. The step before it is to the member right
+    before that one if this tells them apart, too, as an id does.
     """
     values = defaultdict[str, set[str]](set)
     compared = list(islice(objects, COMPARED))
@@ -169,9 +172,12 @@ def steps_to_names(text: str, objects: Iterable[Span]) -> list[str]:
     in_words = [
         step for step in with_letters if _share(_NO_WORDS, values[step]) <= 1 - LEAST_IN_WORDS
     ]
-    if not telling:
+    least = len(compared) - max(1, len(compared) // EXCEPTION)
+    own = [step for step in in_words if len(values[step]) >= least]
+    best = [*own, *in_words, *with_letters, *telling]
+    if not best:
         return []
-    place = steps.index([*in_words, *telling][0])
+    place = steps.index(best[0])
     return [step for step in steps[max(0, place - 1) : place + 1] if step in telling]
 
 

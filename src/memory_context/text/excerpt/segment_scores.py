@@ -236,7 +236,9 @@ def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:
         to_end = len(found.text) - segment.end
         from_start = math.exp(-segment.start / ranking.near)
         from_end = ranking.end * math.exp(-to_end / ranking.near_end)
-        kept.append(max(ranking.far, from_start, from_end))
+        # A blank line says nothing wherever it is.
+        is_blank = segment.start == segment.end
+        kept.append(0.0 if is_blank else max(ranking.far, from_start, from_end))
     return kept
 
 

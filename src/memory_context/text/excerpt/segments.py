@@ -323,7 +323,7 @@ def _split_string(found: Segmentation, start: int, end: int, path: str, depth: i
         shown = plain[one.start : one.end]
         begin = start_of_escape(raw, one.end - len(shown.lstrip(" ")))
         # Of a blank line there is only the space that stands for a backslash, which is nothing by itself.
-        stop = max(begin, one.start + len(shown.rstrip(" ")))
+        stop = max(begin, start_of_escape(raw, one.start + len(shown.rstrip(" "))))
         container = first_container + one.container
         heads = tuple(first_segment + head for head in one.heads)
         found.segments.append(Segment(start + begin, start + stop, container, heads, one.members))

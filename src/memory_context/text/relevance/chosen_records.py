@@ -228,10 +228,9 @@ class _Chosen:
             length = sum(stop - start for start, stop in record.body)
             # A mail quotes those before it.
             body = place.text[record.start : record.stop]
-            said = body.strip("> \n")
+            said = " ".join(body.replace(">", " ").split())
             is_quoted = body.startswith(">") and said in self._said
             is_in_prompt = is_quoted or self._is_in_prompt(place)
-            self._said.add(said)
             if not is_in_prompt:
                 is_much = self.characters + length > SEVERAL_CHARACTERS
                 # A turn may correct the others, and is cut where it is shown.
@@ -239,6 +238,7 @@ class _Chosen:
                     self._left_out += 1
                     continue
                 self.characters += length
+            self._said.add(said)
             held = self._found.held_in(place.key, record.start, record.stop)
             held |= self._found.described[place.key]
             self.covered |= held
