@@ -1276,7 +1276,7 @@ def test_what_stands_in_the_definition_that_is_meant_is_shown() -> None:
         lines.append(f"def price_{number}(key):")
         lines += [f"    {word} = book.{word}(key)" for word in asked]
         lines += [
-            f"    # The ledger of this step is kept beside all of the other ones, in {book}_{number}."
+            f"    # A ledger of this step is kept beside all other ones, in {book}_{number}."
             for book in books
         ]
         lines.append("")

@@ -54,7 +54,7 @@ VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 # The target of a Markdown link that leads to a page of the same site.
-_TARGET = re.compile(r"\]\((?![A-Za-z][\w+.-]*:)[^()\s]*+")
+_TARGET = re.compile(r"\]\((?![A-Za-z][\w+.-]*:)(?=[^()\s]*[/#])[^()\s]*+")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -151,7 +151,7 @@ def score(
 
     if ranking.counts_names:
         # A page of documentation has the menu of its site around it.
-        text = _without_targets(found.text) if found.is_prose else found.text
+        text = _without_targets(found.text)
         worth = _collect_names(replace(found, text=text), names, near, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
