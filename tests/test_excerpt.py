@@ -1276,7 +1276,7 @@ def test_what_stands_in_the_definition_that_is_meant_is_shown() -> None:
         lines.append(f"def price_{number}(key):")
         lines += [f"    {word} = book.{word}(key)" for word in asked]
         lines += [
-            f"    # The ledger of this step is kept beside all of the other ones, in {book}_{number}."
+            f"    # A ledger of this step is kept beside all other ones, in {book}_{number}."
             for book in books
         ]
         lines.append("")
@@ -1747,21 +1747,26 @@ def test_a_preview_of_prose_shows_what_the_question_asks_for() -> None:
     assert lines[20] not in shown.text
 
 
-def test_links_to_pages_beside_this_one_count_for_nothing() -> None:
-    """A preview of Markdown shows what its sentences name, and not the menu of its site."""
-    pages = [
-        "runtime-config-locks",
-        "runtime-config-wal",
-        "sql-createtable",
-        "mvcc_intro",
-        "app-psql",
-    ]
+def test_the_menu_of_a_site_has_no_names_of_a_page() -> None:
+    """A preview of prose shows what its sentences name, and not where links to other pages of the site lead."""
+    pages = ["runtime-config-locks", "runtime-config-wal", "sql-createtable", "mvcc_intro"]
     menu = [f"* [Next](sql/{page}.html#GUC-{page.upper()})" for page in pages]
-    lines = [*menu, "The limit is set by max_rows, in rows.", *menu]
+    words = "and the one that is next to the other of the two, so that the last is the best"
+    lines = [*menu, "The limit of the table is set by max_rows.", *menu, words, words]
 
     shown = excerpt("\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW)
 
     assert "max_rows" in shown.text
+
+
+def test_what_looks_like_a_link_in_source_code_has_names() -> None:
+    """A call of what a mapping holds is no link."""
+    lines = [f"    count = count + {n}" for n in range(40)]
+    lines[20] = "    handlers[name](websocketError)"
+
+    shown = excerpt("\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW)
+
+    assert lines[20] in shown.text
 
 
 @for_each(

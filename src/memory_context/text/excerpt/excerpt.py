@@ -42,6 +42,8 @@ from memory_context.text.words_of_page import words_of_page
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
+# These parts of a preview of prose are for what the question asks for and for the text's beginning; the rest is for names.
+ASKED_PART, BEGINNING_PART = 0.3, 0.15
 FROM_THE_FIRST = range(1, sys.maxsize)
 # What a gap mark costs at most, in tokens.
 GAP_COST = 6
@@ -153,7 +155,10 @@ def _excerpt(
         most = budget
         if ranking.fills:
             most = min(budget, max(budget // BEST_PART, LEAST_BEST))
-        best = SegmentPacker(found, scores, ranking, cost).pack(most)
+        first = list[int]()
+        if ranking.counts_names and question and found.is_prose:
+            first = _asked_and_beginning(found, question, budget, cost)
+        best = SegmentPacker(found, scores, ranking, cost).pack(most, first)
         if of_records:
             best = with_more(found, of_records, best, budget, cost)
         if not ranking.fills:
@@ -173,6 +178,14 @@ def _excerpt(
         chosen = packed("", WHATEVER)
     shown = _within(budget, found, numbers, chosen, cost)
     return replace(shown, is_answer=is_answer)
+
+
+def _asked_and_beginning(found: Segmentation, question: str, budget: int, cost: Cost) -> list[int]:
+    """Return the segments of prose that hold most of the question, and those at its beginning, for a part of *budget*."""
+    asked = score(found, question, READING, frozenset())
+    best = SegmentPacker(found, asked, READING, cost).pack(ASKED_PART * budget)
+    every = range(len(found.segments))
+    return with_more(found, best, every, (ASKED_PART + BEGINNING_PART) * budget, cost)
 
 
 def show_records(

@@ -53,8 +53,8 @@ VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 # A number by itself, or with a unit: not a part of a time, an id or a name.
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
-# The target of a Markdown link that leads to a page beside this one, perhaps with a title.
-_TARGET = re.compile(r"""\]\((?![a-z]+://)[^()\s]*(?:\s"[^"\n]*")?\)""")
+# The target of a Markdown link that leads to a page of the same site.
+_TARGET = re.compile(r"\]\((?![A-Za-z][\w+.-]*:)(?=[^()\s]*[/#])[^()\s]*+")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -115,8 +115,8 @@ class SegmentScores:
 
 
 def _without_targets(text: str) -> str:
-    """Return *text* with spaces in place of the targets of Markdown's links that lead to pages beside this one."""
-    return _TARGET.sub(lambda link: "]".ljust(len(link[0])), text)
+    """Return *text* with spaces in place of the targets of Markdown's links to pages of the same site."""
+    return _TARGET.sub(lambda link: "](".ljust(len(link[0])), text)
 
 
 def score(
@@ -135,7 +135,7 @@ def score(
     if ranking.counts_names:
         wanted.update(FAULTS)
     starts = [segment.start for segment in found.segments]
-    found = replace(found, text=_without_targets(found.unescaped()))
+    found = replace(found, text=found.unescaped())
     held_by = _segments_with(found, starts, wanted)
     hits = _hits(words, held_by, len(starts))
     near = _kept_by_position(found, ranking)
@@ -150,7 +150,9 @@ def score(
         near[index] = max(near[index], least_kept)
 
     if ranking.counts_names:
-        worth = _collect_names(found, names, near, known)
+        # A page of documentation has the menu of its site around it.
+        text = _without_targets(found.text)
+        worth = _collect_names(replace(found, text=text), names, near, known)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)

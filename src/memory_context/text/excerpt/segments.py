@@ -50,6 +50,9 @@ LONGEST_WITH_NAME = 90
 DEEPEST = 12
 # Bounded, because a long run of spaces is split into many segments, and each of them is measured from its beginning.
 DEEPEST_INDENTATION = 200
+# In English prose "the" is 80 to 180 characters from the next on average; in what commands, compilers and logs print, mostly
+# more than 400. Source code with long comments is between them.
+MOST_APART = 180
 
 # Where a reader would break a long line: after an escaped line break, a line break of old Macs, the end of an object or
 # list, a comma, the end of a sentence (in Chinese no space follows it), a bar or a tab between fields, or a comma before a
@@ -144,6 +147,12 @@ class Segmentation:
     segments: list[Segment] = field(default_factory=list[Segment])
     containers: list[Container] = field(default_factory=lambda: [Container()])
     strings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    @property
+    def is_prose(self) -> bool:
+        """Return whether the text is English prose."""
+        is_plain = len(self.containers) == 1
+        return is_plain and self.text.count(" the ") * MOST_APART > len(self.text)
 
     def shown(self, index: int) -> str:
         """Return the text of a segment."""

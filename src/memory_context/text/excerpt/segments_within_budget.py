@@ -23,12 +23,6 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 # The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
-# What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
-# asked for. In other outputs the values are, and its words are elsewhere.
-ASKED_OF_PROSE = 5.0
-# In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
-# more than 400.
-MOST_APART = 250
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
@@ -71,11 +65,7 @@ class SegmentPacker:
         self._segments = found.segments
         self._scores = scores
         self._ranking = ranking
-        self._asked = ranking.asked
         is_plain = len(found.containers) == 1
-        is_prose = is_plain and found.text.count(" the ") * MOST_APART > len(found.text)
-        if ranking.counts_names and is_prose:
-            self._asked = ASKED_OF_PROSE
         self._cost = cost
         least = ranking.share * max(scores.relevance, default=0.0)
         self._relevance = [share if share >= least else 0.0 for share in scores.relevance]
@@ -106,11 +96,14 @@ class SegmentPacker:
         self._shown_of_form = Counter[str]()
         self._answers = Counter[frozenset[str]]()
 
-    def pack(self, budget: float) -> list[int]:
-        """Return the segments to show, in the order in which they were taken, each after the heads that it needs."""
+    def pack(self, budget: float, first: Iterable[int] = ()) -> list[int]:
+        """Return the segments to show, in the order in which they were taken, each after the heads that it needs.
+
+        The *first* ones are shown in any case.
+        """
+        spent = self._gap + sum(map(self._taken_at, first))
         heap = [(-self._rate(index), index) for index in range(len(self._segments))]
         heapq.heapify(heap)
-        spent = self._gap
         counted = set[int]()
         while heap:
             _, index = heapq.heappop(heap)
@@ -162,7 +155,7 @@ class SegmentPacker:
         worth *= 1 + RELEVANCE * relevance
         repetitions = self._answers[self._scores.hits[index]]
         # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
-        worth += self._asked * relevance**3 / math.sqrt(1 + repetitions)
+        worth += self._ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
         return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -191,6 +184,13 @@ class SegmentPacker:
                 price += self._costs[head]
         return price
 
+    def _taken_at(self, index: int) -> float:
+        """Take a segment whatever it is worth; return its price."""
+        self._costs[index] = max(1, self._cost(self._found.shown(index)))
+        price = self._price(index)
+        self._take(index)
+        return price
+
     def _take(self, index: int) -> list[int]:
         """Take a segment and its heads; return its neighbours, whose worth or price this changes."""
         scores = self._scores
@@ -204,7 +204,7 @@ class SegmentPacker:
             self._shown_of_form.update(self._forms[name] for name in new)
         relevance = self._relevance[index]
         self._answers[scores.hits[index]] += 1
-        gain = NEIGHBOUR * self._asked * relevance**3
+        gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
             earlier = self._bonus.get(neighbour, 0.0)
