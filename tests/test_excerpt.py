@@ -1900,22 +1900,6 @@ def test_lines_beside_json_have_their_numbers() -> None:
     assert "\n…46\nsetting_45 = value_45\n" in shown.text
 
 
-def test_an_object_in_a_string_comes_with_the_names_of_the_object_around_it() -> None:
-    """The record of a log that is JSON in a member of an event is not shown without what tells the event from others."""
-    events = [
-        {"time": 1796057018531 + n, "message": json.dumps({"level": "info", "trace": "t" * 200})}
-        for n in range(40)
-    ]
-    events[30]["message"] = json.dumps({"level": "error", "msg": "call failed", "path": "/p" * 80})
-
-    shown = excerpt(
-        json.dumps(events), "which call failed", 100, default_counter().count, ranking=PREVIEW
-    )
-
-    assert "call failed" in shown.text
-    assert '"time": 1796057018561' in shown.text
-
-
 def test_lines_behind_a_page_stay_as_they_are_written() -> None:
     """What a program says after a page is no part of it: its lines, their tags and entities stay, with their numbers."""
     said = "\n* Closing <connection> 0\n  GET /?a=1&copy=2"
@@ -1925,6 +1909,17 @@ def test_lines_behind_a_page_stay_as_they_are_written() -> None:
     assert words is not None
     assert words.text.endswith(said)
     assert words.numbers[-1] == PAGE.count("\n") + 3
+
+
+def test_markup_behind_a_page_belongs_to_it() -> None:
+    """A second page does, also one that is cut off, and what a server adds; a tag in a string of a program ends none."""
+    cut = PAGE[: len(PAGE) // 2]
+    for text in (PAGE + cut, f"{PAGE}\n<!-- cached -->\n<p>Served by web-2</p>"):
+        words = words_of_html(text)
+        assert words is not None
+        assert "<p>" not in words.text
+    page = f"<html><script>end = '</html>';</script>{PAGE.removesuffix('</html>')}"
+    assert words_of_html(page) is not None
 
 
 def test_a_persons_own_page_keeps_its_tags() -> None:

@@ -20,6 +20,8 @@ LARGE = [
     "(?#[)(a{1000}){1000}(?#])",
     "(?x)#[\n(a{1000}){1000}#]",
     "(?x) (a{1000}) {1000}",
+    "(?ix)(a{1 000}){10 #\n00}",
+    "a(?x)#[\n(a{1000}){1000}#]",
 ]
 
 
@@ -43,11 +45,17 @@ def test_too_large_in_a_path() -> None:
             memory.retrieve(key, path="$[?match(@.a, 'a{0,3}(a{9999}){9999}')]")
 
 
-@for_each("pattern", ["(?x:#[\n)a{9}#]", "a(?x)#[\na{9}#]", "(?x)(?-x:#[\na{9}#])"])
+@for_each("pattern", ["(?x:#[\n)a{9}#]", "(?x)(?-x:#[\na{9}#])", "(?i-x:a)"])
 def test_comments_in_a_part_of_a_pattern(pattern: str) -> None:
     """Where the flag x does not hold for all of a pattern, a comment could hide its counts: it is refused, in words."""
-    with pytest.raises(regex.error, match=r"the flag x must be at its beginning, as \(\?x\)"):
+    with pytest.raises(regex.error, match=r"the flag x must hold for all of it, as in \(\?x\)"):
         compiled(pattern)
+
+
+@for_each("pattern", ["(?ix) ab{2} # {9}", "(?i)(?x) A b {2}", "(?#one)(?x)a b b"])
+def test_the_flag_x_for_all_of_a_pattern(pattern: str) -> None:
+    """It is accepted, wherever and with whatever other flags it is set."""
+    assert compiled(pattern).search("abb")
 
 
 def test_sets_that_are_not_closed_are_read_once() -> None:
@@ -68,7 +76,6 @@ def test_sets_that_are_not_closed_are_read_once() -> None:
         ("(((", 0),
         (")))", 3),
         ("(?#a{9})b", 1),
-        ("(?x) a{3} # b{9}", 3),
         ("[a{9}", 1),
     ],
 )

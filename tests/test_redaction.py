@@ -293,10 +293,12 @@ def test_tags_of_a_page_hide_no_secret() -> None:
     page = "<html><p>The key <b>AKIA</b>IOSFODNN7<wbr>EXAMPL2 is old.</p></html>"
     log = "\n* Closing connection 0" * 20
     harmless = "<html><p>The <b>key</b> is old.</p></html>"
+    behind = "<html><p>Old.</p></html>\n<p>The key <b>AKIA</b>IOSFODNN7<wbr>EXAMPL2 is old.</p>"
 
     assert "The key [redacted aws_key] is old." == Redactor().redact(page).text
     assert "The key [redacted aws_key] is old.\n" + log == Redactor().redact(page + log).text
     assert harmless == Redactor().redact(harmless).text
+    assert Redactor().redact(behind).text.endswith("The key [redacted aws_key] is old.")
 
 
 KEY_BEHIND_A_TAB = "sm_sat_adLu6HulCNUnzf7m"

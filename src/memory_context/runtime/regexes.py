@@ -13,17 +13,17 @@ import regex
 MOST_REPEATED = 100_000
 # A longer count is too large anyway, and turning thousands of digits into a number takes time.
 LONGEST_COUNT = 9
-# An escaped character, a comment, the flag x, a set, a count in braces, a parenthesis, or any other character. In a set a
-# "]" that comes first, or after "^", is a member. What is not closed is read to its end once; `regex` refuses it.
-_TOKENS = (
-    r"\\.|(?P<comment>\(\?#[^)]*+\)?%s)|(?P<flag_x>\(\?[A-Za-z0-9-]*x)|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)"
-    r"|\{(?P<count>\d+)(?:,\d*)?\}|[()]|."
+# What stands for itself, whatever is in it: an escaped character, or a set. In a set a "]" that comes first, or after "^",
+# is a member. What is not closed is read to its end once; `regex` refuses it.
+_LITERAL = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)"
+_COMMENT = r"\(\?#[^)]*+\)?"
+_TOKEN = re.compile(
+    rf"{_LITERAL}|(?P<comment>{_COMMENT})|\{{(?P<count>\d+)(?:,\d*)?\}}|[()]|.", re.DOTALL
 )
-_TOKEN = re.compile(_TOKENS % "", re.DOTALL)
-# With the flag x, blanks and the rest of a line after "#" mean nothing.
-FLAG_X = "(?x)"
-_TOKEN_WITH_FLAG_X = re.compile(_TOKENS % r"|\s+|#[^\n]*+", re.DOTALL)
-_MISPLACED_FLAG = f"the flag x must be at its beginning, as {FLAG_X}"
+# With the flag x, blanks and the rest of a line after "#" mean nothing, also within a count.
+_IGNORED_WITH_X = re.compile(rf"({_LITERAL})|{_COMMENT}|\s+|#[^\n]*+", re.DOTALL)
+# The flag x of only a part of a pattern.
+_X_OF_A_PART = re.compile(r"\(\?[\w-]*x[\w-]*:")
 _TOO_LARGE = f"its counts repeat more than {MOST_REPEATED:,} times"
 
 
@@ -33,8 +33,12 @@ def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     Raises:
         regex.error: It is not a regular expression, or its counts make it too large.
     """
-    if expanded_size(pattern) > MOST_REPEATED:
-        raise regex.error(_TOO_LARGE)
+    if _X_OF_A_PART.search(pattern):
+        raise regex.error("the flag x must hold for all of it, as in (?x)")
+    # What the flag x would ignore is ignored in a second reading, whether the flag is set or not.
+    for read in (pattern, _IGNORED_WITH_X.sub(r"\1", pattern)):
+        if expanded_size(read) > MOST_REPEATED:
+            raise regex.error(_TOO_LARGE)
     return regex.compile(pattern, flags)
 
 
@@ -42,20 +46,12 @@ def expanded_size(pattern: str) -> int:
     """Return how many items *pattern* has once its counts are expanded, or an estimate above that.
 
     Stops at the first item that is too large by itself.
-
-    Raises:
-        regex.error: The flag x does not hold for all of it, so that what is a comment is not known.
     """
     groups = [0]  # the sizes of the groups that are open, the innermost last
     last = 0  # the size of the item that a count would multiply
-    tokens = _TOKEN.finditer(pattern)
-    if pattern.startswith(FLAG_X):
-        tokens = _TOKEN_WITH_FLAG_X.finditer(pattern, len(FLAG_X))
-    for token in tokens:
+    for token in _TOKEN.finditer(pattern):
         if token["comment"]:
             continue
-        if token["flag_x"]:
-            raise regex.error(_MISPLACED_FLAG)
         if token[0] == "(":
             groups[-1] += last
             groups.append(0)

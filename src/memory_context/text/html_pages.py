@@ -55,7 +55,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
-_PAGE_END = re.compile(r"</html\s*+>\n?", re.IGNORECASE)
+# Not in a string of a program.
+_PAGE_END = re.compile(r"</html\s*+>(?:\n|(?=\s)|\Z)", re.IGNORECASE)
+_BEFORE_MARKUP = re.compile(r"\s*+<[A-Za-z!/?]")
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
     r"a|abbr|b|bdi|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
@@ -123,6 +125,9 @@ def place_of_page(text: str, least: float = LEAST_OF_TEXT) -> Span | None:
     end = len(text)
     for found in _PAGE_END.finditer(text):
         end = found.end()
+    # Another page, or what a server adds to one.
+    if _BEFORE_MARKUP.match(text, end):
+        end = len(text)
     if end < least * len(text):
         return None
     return len(beginning["lead"] or ""), end

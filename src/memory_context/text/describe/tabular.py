@@ -19,7 +19,7 @@ from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
 COUNTED_EXACTLY = 2_000_000
 # A line of code. In psql, the value behind a bar may be a statement.
-_CODE = re.compile(r"(?!.* \|).*[;{]", re.DOTALL)
+_CODE = re.compile(r"(?!\w+ +\|).*[;{]", re.DOTALL)
 # `Name: value`, `NAME=value` or `name | value` of psql, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z](?:[\w-]{0,40}(?:\.[\w-]{1,40}){1,9}|[\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)| ?=(?!=)| \|(?=[^|]*$))"

@@ -269,7 +269,7 @@ def _split_container(
     """Split the container that begins at `start`: small members become segments, large ones are split in turn.
 
     If it is one of several in a list, *names* are the steps to the members that tell it from the others, whose segment
-    is the head of its other segments (`steps_to_names`), and of those of objects in its strings.
+    is the head of its other segments (`steps_to_names`).
     """
     text = found.text
     segments = found.segments
@@ -305,11 +305,8 @@ def _split_container(
     kind = "object" if is_object else "array"
     found.containers[number] = Container(kind, path, len(members))
     for index in range(first, len(segments)):
-        segment = segments[index]
-        # The path of an object in a string says nothing of what is around it; the names there do.
-        is_in_string = not segment.heads and found.containers[segment.container].path == GAP
-        if index not in heads and (is_in_string or segment.container == number):
-            segments[index] = segment._replace(heads=heads)
+        if segments[index].container == number and index not in heads:
+            segments[index] = segments[index]._replace(heads=heads)
 
 
 def _split_string(found: Segmentation, start: int, end: int, path: str, depth: int) -> None:
