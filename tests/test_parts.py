@@ -770,7 +770,7 @@ def test_nothing_matched_is_an_answer() -> None:
 )
 def test_one_selector_at_once(selectors: dict[str, str]) -> None:
     """More than one selector is refused, with their names."""
-    with pytest.raises(exceptions.InvalidSelectionError, match=" and ".join(selectors)):
+    with pytest.raises(exceptions.InvalidSelectionError, match="= and ".join(selectors)):
         Selection(**selectors)  # type: ignore[arg-type]
 
 
