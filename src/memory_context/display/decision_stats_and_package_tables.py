@@ -21,7 +21,7 @@ from memory_context.display.rows_and_json_trees import rows_of
 from memory_context.memory.package_text_and_what_was_used import ContextPackage
 from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.query_result import QueryResult
-from memory_context.text.rows.rows_under_columns import TextTable
+from memory_context.text.rows.text_table import TextTable
 
 SHOWN = 50
 ASKED = 120  # characters

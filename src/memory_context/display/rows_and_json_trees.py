@@ -11,7 +11,7 @@ from memory_context.display.escaped_html import Html, folded, joined, soft, tabl
 from memory_context.model.json_object import elements_of, members_of
 from memory_context.text.describe.description import counted
 from memory_context.text.json_documents import to_json
-from memory_context.text.rows.rows_under_columns import TextTable
+from memory_context.text.rows.text_table import TextTable
 
 ROWS = 20
 COLUMNS = 12

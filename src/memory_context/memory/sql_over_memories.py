@@ -17,7 +17,7 @@ from memory_context.stores.protocol import MemoryStore
 from memory_context.text.query.sandboxed_database import LockedDatabase
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.text_table import Row, TextTable
 from memory_context.text.shortened_name_list import listed
 
 # Ten texts of 5 MB each are loaded and grouped in half this time.

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample_for_describers import Sample
-from memory_context.text.rows.command_columns import certain_columns
+from memory_context.text.rows.columns_printed_by_commands import certain_columns
 from memory_context.text.rows.names_in_first_row import is_number
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
-from memory_context.text.rows.rows_under_columns import Row, TextTable
 from memory_context.text.rows.ruled_tables import is_no_single_table, ruled_table
 from memory_context.text.rows.separated_values import separated_table
+from memory_context.text.rows.text_table import Row, TextTable
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
 COUNTED_EXACTLY = 2_000_000

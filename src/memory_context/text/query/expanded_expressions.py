@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 from sqlglot.expressions import Expr
 
-from memory_context.text.rows.rows_under_columns import TextTable
+from memory_context.text.rows.text_table import TextTable
 
 # Each WITH clause may double the expressions of the one before it. Beyond these limits, nothing is expanded.
 MOST_ALTERNATIVES = 50

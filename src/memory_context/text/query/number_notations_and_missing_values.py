@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.text_table import Row, TextTable
 
 SAMPLED = 1000
 NO_VALUE = (

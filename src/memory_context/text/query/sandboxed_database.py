@@ -30,7 +30,7 @@ from memory_context.text.query.number_notations_and_missing_values import (
     notations_of,
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.text_table import Row, TextTable
 from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63

@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.expanded_expressions import ExpandedExpressions, is_total
-from memory_context.text.rows.rows_under_columns import TextTable
+from memory_context.text.rows.text_table import TextTable
 
 
 def checked_statement(sql: str, tables: Mapping[str, TextTable]) -> exp.Expr:

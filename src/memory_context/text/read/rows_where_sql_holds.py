@@ -24,7 +24,7 @@ from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import Row
+from memory_context.text.rows.text_table import Row
 
 LONGEST_SHOWN = 80
 TABLE = "data"

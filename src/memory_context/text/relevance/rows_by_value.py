@@ -26,7 +26,7 @@ from memory_context.text.relevance.ranked_places import LEAST_OF_FACT, RankedPla
 from memory_context.text.relevance.superlatives_and_bounds import AskedValue, asked_value
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.rows.rows_under_columns import Row
+from memory_context.text.rows.text_table import Row
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000

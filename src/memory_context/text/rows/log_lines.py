@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from memory_context.text.lines import lines_of
 from memory_context.text.log_levels import LEVELS
 from memory_context.text.query.dates_and_times import MONTHS
-from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.rows.text_table import Row, TextTable
 
 COLUMNS = ("line", "time", "level", "source", "message")
 # 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import BLANK_LINE
-from memory_context.text.rows.command_columns import LEAST_COLUMNS, certain_columns
+from memory_context.text.rows.columns_printed_by_commands import LEAST_COLUMNS, certain_columns
 from memory_context.text.rows.ruled_tables import begins_ruled, lines_of_names
 from memory_context.text.rows.separated_values import named_columns
 from memory_context.text.spans import Span

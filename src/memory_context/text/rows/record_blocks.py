@@ -14,7 +14,7 @@ from itertools import chain, islice, pairwise
 from typing import Any, TypeAlias
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
+from memory_context.text.rows.text_table import Row, TextTable, column_names
 from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 from memory_context.text.rows.yaml_and_toml_values import OPEN_VALUE, configuration_table
 

@@ -13,18 +13,18 @@ from memory_context.text.html_pages import CELL_BAR, RULE_CELL
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import BLANK_LINE, BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, only_objects_in
-from memory_context.text.rows.command_columns import command_table
+from memory_context.text.rows.columns_printed_by_commands import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_above_rows import blocks_with_names, end_of_names
 from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.record_blocks import record_table
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.ruled_tables import (
     is_no_single_table,
     markdown_table,
     ruled_table,
 )
 from memory_context.text.rows.separated_values import answer_table, separated_table
+from memory_context.text.rows.text_table import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table, yaml_documents
 from memory_context.text.unwrap import unwrap

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 
 from memory_context.text.lines import BLANK_LINE, lines_of
-from memory_context.text.rows.rows_under_columns import (
+from memory_context.text.rows.text_table import (
     Row,
     TextTable,
     column_names,

@@ -18,7 +18,7 @@ from memory_context.text.rows.names_in_first_row import (
     names_another_table,
     names_numbers,
 )
-from memory_context.text.rows.rows_under_columns import (
+from memory_context.text.rows.text_table import (
     Row,
     TextTable,
     column_names,

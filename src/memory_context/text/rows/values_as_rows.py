@@ -15,7 +15,7 @@ from typing import Any
 from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.lists_as_columns import records_by_columns
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
+from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
 
 KEY = "key"
 PAIRS = "the fields"

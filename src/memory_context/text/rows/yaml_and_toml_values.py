@@ -18,7 +18,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.json_object import JsonObject
 from memory_context.text.json_documents import plain
 from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
-from memory_context.text.rows.rows_under_columns import TextTable
+from memory_context.text.rows.text_table import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 from memory_context.text.lines import lines_of
 from memory_context.text.rows.names_in_first_row import SAMPLED, has_names
-from memory_context.text.rows.rows_under_columns import (
+from memory_context.text.rows.text_table import (
     MOST_COLUMNS,
     Row,
     TextTable,
