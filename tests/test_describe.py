@@ -201,15 +201,13 @@ def test_the_noun_comes_from_the_data() -> None:
     assert "JSON list of 2 objects: id" == describe('[{"id": 1}, {"id": 2}]')
 
 
-def test_a_page_of_few_results_is_described_by_them() -> None:
-    """The address of a request, or its id, is beside its results: it is not the name of a record that holds them."""
-    charges = [{"id": f"ch_{n}", "amount": 2900, "status": "paid"} for n in range(3)]
-    expected = "JSON: 3 objects: id, amount, status"
-    for of_request in ({"url": "/v1/charges"}, {"request_id": "req_8Zk"}):
-        page = {"object": "list", **of_request, "data": charges, "has_more": False}
-        assert expected == describe(json.dumps(page))
-    order = {"order_id": "A17", "items": charges}
-    assert describe(json.dumps(order)).startswith("JSON object (order_id A17)")
+def test_a_record_with_an_address_keeps_it_beside_short_lists() -> None:
+    """A file, a directory or a release is named by its path or address, not described by the few parts that it has."""
+    status = {"path": "/home/ann/app", "staged": ["a.py", "b.py"], "unstaged": ["c.py", "d.py"]}
+    assert describe(json.dumps(status)).startswith("JSON object (path /home/ann/app)")
+    assets = [{"file": f"app-{n}.tar.gz", "size": n, "digest": "f3" * 30} for n in range(2)]
+    release = {"url": "https://example.org/app/1.2", "tag": "v1.2", "assets": assets}
+    assert describe(json.dumps(release)).startswith("JSON object (url https://example.org")
 
 
 def test_a_null_among_records_changes_nothing() -> None:

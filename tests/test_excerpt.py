@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import messages
 from examples import examples
 from for_each import for_each
+from growth import assert_linear
 from memory_context.model.json_object import JsonObject
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
@@ -1014,6 +1015,39 @@ def test_members_without_a_value_do_not_come_with_others() -> None:
             if re.search(r"""null|None|\[]|\{}|""|''""", found.shown(index))
         ]
         assert len(empty) * len(charges) == len(empty_ones) == sum(empty_ones)
+
+
+def test_what_only_holds_something_empty_is_joined_as_before() -> None:
+    """A text that says null, or an object with a member that is null, is not without a value itself."""
+    record = {
+        "state": "open",
+        "says": "x: null (why)",
+        "user": {"login": "ann", "mail": None},
+        "n": 3,
+    }
+    record_2 = {**record, "rest": "so on " * 40}
+    found = split(json.dumps([record_2, record_2]))
+    shown = [found.shown(index) for index in range(len(found.segments))]
+    assert (
+        '"state": "open", "says": "x: null (why)", "user": {"login": "ann", "mail": null}' in shown
+    )
+
+
+def test_strings_in_a_row_are_not_one_string() -> None:
+    """Of a value that begins with a short string and goes on with others, nothing is read as a text of its own."""
+    text = "{'a': " + "'b' " * 100 + "}"
+    assert not split(text).strings
+    assert split(text[:-1].replace("' '", " ")).strings
+
+
+def test_many_members_that_match_take_linear_time() -> None:
+    """Each match in an object of thousands of members changes the worth of the members near it only."""
+
+    def preview(text: str) -> None:
+        members = {f"retry {n}": f"limit of queue {n * 31}" for n in range(len(text) // 3)}
+        excerpt(json.dumps(members), "retry limit", 4 * len(text), len, ranking=PREVIEW)
+
+    assert_linear(preview, "a member, and ")
 
 
 def test_titles_in_json_that_is_a_text_in_json_are_titles() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notations_and_missing_values import notation_of
 from memory_context.text.query.preview_of_table_columns import table_line
+from memory_context.text.read.jsonpath import found_values
+from memory_context.text.tokens.counter import default_counter
 
 MONEY = 'name,amount\nA,"$1,200.50"\nB,$300.00\nC,$5.00\n'
 GERMAN = "id;kunde;betrag;gewicht\n1;Müller;1.234,50;1.234\n2;Öz;99,90;2.500\n3;Weiß;12,00;3.125"
@@ -228,13 +231,55 @@ def test_preview() -> None:
 
 
 def test_preview_of_nested_json() -> None:
-    """The line says which list of JSON has the columns, and shows an object by its members, which a query must name."""
+    """The line gives the path of the table, and shows a long object by its members, which a query must name."""
     deals = [{"id": n, "properties": {"amount": f"{n}00", "stage": "won" * 9}} for n in (7, 8)]
     issue = {"key": "ENG-1", "summary": "Charged twice", "changelog": {"histories": deals}}
     memory = _memory(json.dumps(issue))
     line = table_line(memory.get("t").text, memory.counter, 1000)
     columns = "Columns of $.changelog.histories: id number, properties text"
     assert f"{columns}. First row: 7, {{amount, stage}}" == line
+
+
+@for_each("key", ["a.b", "b c", "my-items", "größe", 'a"b', "a: b", "a\nb\x1b\u2028c", " a", ""])
+def test_preview_of_json_with_odd_keys(key: str) -> None:
+    """The path of the table is on one line, and `path=` follows it."""
+    rows = [{"id": 1, "name": "ann"}, {"id": 2, "name": "bob"}]
+    text = json.dumps({"in": {key: rows}})
+    line = table_line(text, default_counter(), 1000)
+    path, _, _ = line.removeprefix("Columns of ").rpartition(": id number, name text.")
+    assert line.isprintable()
+    assert [rows] == found_values(text, path).values
+
+
+@for_each(
+    "text",
+    [
+        "shop:\n  items:\n  - id: 1\n    for: {a: 1}\n  - id: 2\n    for: {a: 2}\n",
+        '[[shop.items]]\nid = 1\nfor = "a"\n[[shop.items]]\nid = 2\nfor = "b"\n',
+        json.dumps({"shop" * 40: [{"id": 1, "for": "a"}, {"id": 2, "for": "b"}]}),
+    ],
+)
+def test_preview_without_a_path(text: str) -> None:
+    """A path of YAML or TOML, which `path=` does not read, is not given, nor one that is longer than 120 characters."""
+    assert table_line(text, default_counter(), 1000).startswith("Columns: id number, for text")
+
+
+@for_each(
+    "cells, shown",
+    [
+        ([{"amount": 5}], '{"amount": 5}'),
+        ([{"deal stage": "won" * 20, "a\x1bb": 1, "id": 2}], '{"deal stage", "a\\u001bb", id}'),
+        ([None, {"amount": 5, "stage": "won"}], "{amount, stage}"),
+        ([dict.fromkeys(ascii_lowercase, 1)], f"{{{', '.join(ascii_lowercase)}}}"),
+        ([{"a" * 200: 1}], f"{{{'a' * 159}…"),
+        (["so on " * 20], f"{'so on ' * 6}so o…"),
+    ],
+)
+def test_preview_of_a_cell(cells: list[Any], shown: str) -> None:
+    """An object is shown if it is short, else by the names of its members; what is cut ends in an ellipsis."""
+    rows = [{"id": number, "cell": cell} for number, cell in enumerate([*cells, None])]
+    line = table_line(json.dumps(rows), default_counter(), 1000)
+    assert f"Columns: id number, cell text. First row: 0, {shown}" == line
 
 
 def test_preview_of_a_text_without_rows() -> None:

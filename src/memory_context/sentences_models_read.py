@@ -144,7 +144,7 @@ ASK_UNREAD = ", {count} not read"
 ASK_DROPPED = ", {count} quotations dropped that do not stand there"
 ASK_COST = "; {calls} calls, {tokens} tokens)"
 TABLE_COLUMNS = "Columns{of_list}: {columns}. First row: {row}"
-OF_LIST = " of $.{path}"
+OF_LIST = " of ${path}"
 NOTHING_MATCHED = "{ref}\n{message}"
 
 FOUND = "{ref}\n{passage}"

@@ -29,8 +29,6 @@ SAMPLED = 50
 MANY = 6
 # The keys of members by which people tell the objects of a list apart.
 _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a-z]Id)")
-# A page of results has these for its own request: its records are described, however few they are.
-_OF_REQUEST = {"", "url", "path", "request_id"}
 # The keys of the total number in a page of results.
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
@@ -79,7 +77,7 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
     # A record with a name may hold a short list of parts; without a name, the list is what matters. Of few objects under
     # keys, the keys say more.
     is_keyed = found is not None and is_object(found.value)
-    fewest = MANY if name_key not in _OF_REQUEST or is_keyed else 0
+    fewest = MANY if name_key or is_keyed else 0
     if found and len(found.value) >= fewest:
         is_most_of_it = found.names or 2 * found.weight >= len(str(value))
         if is_most_of_it:

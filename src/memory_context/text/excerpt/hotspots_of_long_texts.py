@@ -14,7 +14,7 @@ from memory_context.text.spans import Span, joined
 from memory_context.text.words_and_names import MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000
-# JSON is read as a whole up to here: a part of it does not say which record it belongs to.
+# JSON that begins with an object is read as a whole up to here: a part of it does not say which record it belongs to.
 LARGE_JSON = 300_000
 HEAD = 40_000
 TAIL = 8_000

@@ -33,7 +33,7 @@ STRING_OR_BRACKET = re.compile(
 OBJECT_START = re.compile(r"""\{\s*["']""")
 BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
-_MARK = re.compile(
+TOKEN = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
     re.DOTALL,
 )
@@ -95,7 +95,7 @@ def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int
 
 def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr; the text may end before it does."""
-    opening = _MARK.search(text, start)
+    opening = TOKEN.search(text, start)
     begin = len(text)
     if opening:
         begin = skip_space(text, opening.end())
@@ -108,7 +108,7 @@ def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
             step = _step(text[begin:value]) if value > begin else f"[{index}]"
             yield Member(step, begin, value, begin + len(member))
 
-    for match in _MARK.finditer(text, begin, stop):
+    for match in TOKEN.finditer(text, begin, stop):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
             yield from member_up_to(match.start())
@@ -125,23 +125,24 @@ def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
 
 
 def _step(key: str) -> str:
-    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
-
-    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
-
-    Args:
-        key: The key as it is written before its value, with its quotes and the sign after it.
-    """
+    """Return the step to a key as it is written before its value, with its quotes and the sign after it."""
     key = key.rstrip(" \t\r\n:=")
     # An escape before a closing quote has become a space (`unescaped_in_place`).
     name = key.strip("'\" ")
-    has_escapes = "\\" in key
-    if has_escapes and key.startswith('"'):
+    if "\\" in key and key.startswith('"'):
         with suppress(ValueError):  # a repr may have other escapes than JSON
             name = json.loads(key)
-    if name.isascii() and name.isidentifier():
-        return f".{name}"
-    return f"[{json.dumps(name, ensure_ascii=has_escapes)}]"
+    return step_to(name)
+
+
+def step_to(key: str) -> str:
+    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
+
+    Names that are not ASCII go there, too: the library that follows paths does not read all of them after a dot.
+    """
+    if key.isascii() and key.isidentifier():
+        return f".{key}"
+    return f"[{json.dumps(key, ensure_ascii=not key.isprintable())}]"
 
 
 def skip_space(text: str, place: int) -> int:

@@ -21,6 +21,7 @@ from memory_context.text.excerpt.escapes_in_place import start_of_escape, unesca
 from memory_context.text.excerpt.objects_of_json import (
     BEGINS_WITH_OBJECT,
     LONGEST_OBJECT,
+    TOKEN,
     first_key,
     members_of,
     short_objects,
@@ -94,10 +95,8 @@ _FRAME = re.compile(
 _FRAMED = re.compile(r"[$…](?:(?:\.content)?\[\d+\])?")
 _FRAMED_TEXT = re.compile(r"\$(?:\.content)?\[\d+\]\.text")
 _TEXTS = {".content", ".text"}
-
-
 # A member without a value, which says little: it is shown only for itself, never with another one.
-_EMPTY = re.compile(r"""[:=]\s*(?:null|None|\[\]|\{\}|""|'')(?=[\s,}\])]|\Z)""")
+_EMPTY = re.compile(r"""("[^"\n]*"|'[^'\n]*'|\w+)\s*[:=]\s*(null|None|\[\]|\{\}|""|'')""")
 
 
 class Segment(NamedTuple):
@@ -289,9 +288,9 @@ def _split_container(
         # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
         is_object = is_object or not step.endswith(f"[{index}]")
         length = end - value
+        # Several strings in a row, as Python joins them, are not one.
         # The quotes are left out, so that the segments are slices of the string's text.
-        # A text that is cut off after a key has no value there.
-        if length > LONG_STRING and text[value] in "\"'":
+        if length > LONG_STRING and TOKEN.fullmatch(text, value, end):
             is_closed = text[end - 1] == text[value]
             _split_string(found, value + 1, end - is_closed, path + step, depth + 1)
         elif (
@@ -349,7 +348,7 @@ def _joins(found: Segmentation, last: Segment, member: Segment, *, is_name: bool
     """Return whether a member is joined with the last segment."""
     if last.container != member.container or _WORD.search(found.text, last.end, member.start):
         return False
-    is_empty = _EMPTY.search(found.text, last.start, member.end)
+    is_empty = any(_EMPTY.fullmatch(found.text, one.start, one.end) for one in (last, member))
     is_short = last.end - last.start < SHORT and not is_empty
     if member.heads == (len(found.segments) - 1,):
         return is_name or (is_short and member.end - last.start <= LONGEST_WITH_NAME)

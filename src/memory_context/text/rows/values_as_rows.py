@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from memory_context.model.json_object import JsonObject
+from memory_context.text.excerpt.objects_of_json import step_to
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
@@ -154,7 +155,7 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
         value = records_by_columns(found.value) or found.value
         if is_object(value) and not _are_alike(list(value.values())):
             for key, member in value.items():
-                path = f"{found.path}.{key}"
+                path = found.path + step_to(key)
                 waiting.append(FoundRecords(path, key, member, value))
         elif value and isinstance(value, dict | list):
             yield replace(found, value=value)
