@@ -23,17 +23,8 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 # The share of what a segment gains for the question (`Ranking.asked`) that its neighbours gain, too.
 NEIGHBOUR = 0.3
-<<<<<<< HEAD
-=======
-# What a segment that holds all of the question gains in a preview of prose, where the words of a question are beside what is
-# asked for. In other outputs the values are, and its words are elsewhere.
-ASKED_OF_PROSE = 5.0
-# In English prose "the" is 80 to 250 characters from the next on average; in what commands, compilers and logs print, mostly
-# more than 400.
-MOST_APART = 250
 # So many members of an object before a match, and behind it, gain by it. All of thousands took seconds for each preview.
 MEMBERS_BESIDE = 50
->>>>>>> s52-p2b
 # How many times its worth a segment gains if it holds all of the question.
 RELEVANCE = 3.0
 # How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
