@@ -719,6 +719,12 @@ def test_an_order_that_names_a_folder_brings_no_list_of_paths(message: str, coun
     assert len(_shown(message, files)) == count
 
 
+def test_an_order_that_names_a_host_brings_its_records() -> None:
+    """The host of an address stands before a slash, too, and is no folder."""
+    rows = [{"id": n, "dsn": f"postgres://db-{n % 9}/orders", "state": "up"} for n in range(90)]
+    assert len(_shown("Restart db-3, please.", json.dumps(rows))) == 10
+
+
 def test_a_capitalised_word_needs_something_else_of_the_message_beside_it() -> None:
     """Many a text mentions somebody who is called the same."""
     text = "We met early.\n\nYesterday Marcel repaired the pump.\n\nNothing else happened."

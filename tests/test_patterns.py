@@ -45,11 +45,20 @@ def test_too_large_in_a_path() -> None:
             memory.retrieve(key, path="$[?match(@.a, 'a{0,3}(a{9999}){9999}')]")
 
 
-@for_each("pattern", ["(?x:#[\n)a{9}#]", "(?x)(?-x:#[\na{9}#])", "(?i-x:a)"])
+@for_each(
+    "pattern",
+    ["(?x:#[\n)a{9}#]", "(?x)(?-x:#[\na{9}#])", "(?x)#[\n(?-x:#(a{9}){9}\n)#]", "(?i-x:a)"],
+)
 def test_comments_in_a_part_of_a_pattern(pattern: str) -> None:
     """Where the flag x does not hold for all of a pattern, a comment could hide its counts: it is refused, in words."""
     with pytest.raises(regex.error, match=r"the flag x must hold for all of it, as in \(\?x\)"):
         compiled(pattern)
+
+
+@for_each("pattern", [r"\(?x: -?\d+", r"[(?x:]+ \d", "(?#(?x:)a", r"\w{500} {500}"])
+def test_what_looks_like_the_flag_x(pattern: str) -> None:
+    """An escape, a set or a comment sets no flag, and without one a blank is a blank."""
+    assert compiled(pattern)
 
 
 @for_each("pattern", ["(?ix) ab{2} # {9}", "(?i)(?x) A b {2}", "(?#one)(?x)a b b"])

@@ -22,8 +22,9 @@ _TOKEN = re.compile(
 )
 # With the flag x, blanks and the rest of a line after "#" mean nothing, also within a count.
 _IGNORED_WITH_X = re.compile(rf"({_LITERAL})|{_COMMENT}|\s+|#[^\n]*+", re.DOTALL)
+_FLAG_X = re.compile(r"\(\?[A-Za-z0-9]*x[A-Za-z0-9]*\)")
 # The flag x of only a part of a pattern.
-_X_OF_A_PART = re.compile(r"\(\?[\w-]*x[\w-]*:")
+_X_OF_A_PART = re.compile(rf"(?:{_LITERAL}|{_COMMENT}|(?!\(\?[\w-]*x[\w-]*:).)*+\(", re.DOTALL)
 _TOO_LARGE = f"its counts repeat more than {MOST_REPEATED:,} times"
 
 
@@ -33,12 +34,14 @@ def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     Raises:
         regex.error: It is not a regular expression, or its counts make it too large.
     """
-    if _X_OF_A_PART.search(pattern):
+    readings = [pattern]
+    # From where on the flag holds is not known, so what it ignores is read, and is ignored in a second reading.
+    if flags & regex.VERBOSE or _FLAG_X.search(pattern):
+        readings.append(_IGNORED_WITH_X.sub(r"\1", pattern))
+    if any(map(_X_OF_A_PART.match, readings)):
         raise regex.error("the flag x must hold for all of it, as in (?x)")
-    # What the flag x would ignore is ignored in a second reading, whether the flag is set or not.
-    for read in (pattern, _IGNORED_WITH_X.sub(r"\1", pattern)):
-        if expanded_size(read) > MOST_REPEATED:
-            raise regex.error(_TOO_LARGE)
+    if max(map(expanded_size, readings)) > MOST_REPEATED:
+        raise regex.error(_TOO_LARGE)
     return regex.compile(pattern, flags)
 
 

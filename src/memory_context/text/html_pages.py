@@ -55,8 +55,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
-# Not in a string of a program.
-_PAGE_END = re.compile(r"</html\s*+>(?:\n|(?=\s)|\Z)", re.IGNORECASE)
 _BEFORE_MARKUP = re.compile(r"\s*+<[A-Za-z!/?]")
 # Elements within a line of words, such as links and emphasis. All others begin and end lines.
 _WITHIN_LINES = re.compile(
@@ -122,15 +120,17 @@ def place_of_page(text: str, least: float = LEAST_OF_TEXT) -> Span | None:
     beginning = BEGINS_PAGE.match(text)
     if beginning is None or (beginning["part"] and not text.rstrip().endswith(">")):
         return None
+    start = len(beginning["lead"] or "")
     end = len(text)
-    for found in _PAGE_END.finditer(text):
-        end = found.end()
+    for token in _TOKEN.finditer(text, start):
+        if token["end"] and token["name"].lower() == "html":
+            end = token.end() + text.startswith("\n", token.end())
     # Another page, or what a server adds to one.
     if _BEFORE_MARKUP.match(text, end):
         end = len(text)
     if end < least * len(text):
         return None
-    return len(beginning["lead"] or ""), end
+    return start, end
 
 
 @dataclass(slots=True)

@@ -184,8 +184,8 @@ def _asked_and_beginning(found: Segmentation, question: str, budget: int, cost: 
     """Return the segments of prose that hold most of the question, and those at its beginning, for a part of *budget*."""
     asked = score(found, question, READING, frozenset())
     best = SegmentPacker(found, asked, READING, cost).pack(ASKED_PART * budget)
-    every = range(len(found.segments))
-    return with_more(found, best, every, (ASKED_PART + BEGINNING_PART) * budget, cost)
+    beginning = with_more(found, [], range(len(found.segments)), BEGINNING_PART * budget, cost)
+    return list(dict.fromkeys([*best, *beginning]))
 
 
 def show_records(

@@ -21,7 +21,6 @@ from memory_context.text.excerpt.escapes_in_place import start_of_escape, unesca
 from memory_context.text.excerpt.objects_of_json import (
     BEGINS_WITH_OBJECT,
     LONGEST_OBJECT,
-    TOKEN,
     first_key,
     members_of,
     short_objects,
@@ -288,9 +287,9 @@ def _split_container(
         # A value of a repr is an object if a member has a name: `Point(x=1)`, but not `Point(1)`.
         is_object = is_object or not step.endswith(f"[{index}]")
         length = end - value
-        # Several strings in a row, as Python joins them, are not one.
         # The quotes are left out, so that the segments are slices of the string's text.
-        if length > LONG_STRING and TOKEN.fullmatch(text, value, end):
+        # A text that is cut off after a key has no value there.
+        if length > LONG_STRING and text[value] in "\"'":
             is_closed = text[end - 1] == text[value]
             _split_string(found, value + 1, end - is_closed, path + step, depth + 1)
         elif (

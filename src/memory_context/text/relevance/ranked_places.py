@@ -204,8 +204,9 @@ class RankedPlaces:
 
     def _lists_what_is_named(self, place: Occurrence) -> bool:
         """Return whether a place is in one of several records of what it names."""
-        folder = f"{self.found.terms[place.term].text}/"
-        is_below = folder in place.text[place.start : place.stop]
+        name = self.found.terms[place.term].text
+        # "web-3" before a slash is the host of an address.
+        is_below = "/" in name and f"{name}/" in place.text[place.start : place.stop]
         return is_structured(place) and (self.is_question or not is_below)
 
     def places_of_names(self) -> list[Occurrence]:
