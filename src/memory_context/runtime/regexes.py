@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 # With the flag x, blanks and the rest of a line after "#" mean nothing, also within a count.
 _IGNORED_WITH_X = re.compile(rf"({_LITERAL})|{_COMMENT}|\s+|#[^\n]*+", re.DOTALL)
-_FLAG_X = re.compile(r"\(\?[A-Za-z0-9]*x[A-Za-z0-9]*\)")
+_FLAG_X = re.compile(r"\(\?[\w-]*x[\w-]*\)")
 # The flag x of only a part of a pattern.
 _X_OF_A_PART = re.compile(rf"(?:{_LITERAL}|{_COMMENT}|(?!\(\?[\w-]*x[\w-]*:).)*+\(", re.DOTALL)
 _TOO_LARGE = f"its counts repeat more than {MOST_REPEATED:,} times"
