@@ -23,6 +23,7 @@ from memory_context.text.lines import line_spans
 from memory_context.text.spans import Span
 
 LOOKED_AT = 120
+# The ends of the names of source files, of the languages below and of others.
 _SOURCE_FILE = re.compile(
     r"\.(?:py[iwx]?|[cm]?[jt]sx?|vue|svelte|java|kts?|scala|groovy|cs|fs|go|rs|p[lm]|php|rb|lua|dart|swift"
     r"|[ch](?:c|h|pp|xx|\+\+)?|mm?|cu|zig|nim|jl|exs?|erl|hs|cljs?)$",

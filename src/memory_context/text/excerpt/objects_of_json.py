@@ -33,7 +33,7 @@ STRING_OR_BRACKET = re.compile(
 OBJECT_START = re.compile(r"""\{\s*["']""")
 BEGINS_WITH_OBJECT = re.compile(rf"\s*(?:\[\s*)?{OBJECT_START.pattern}")
 # The tokens of JSON and of a Python repr: strings, closed or cut off, and the punctuation around members.
-TOKEN = re.compile(
+_MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\](){},:=]""",
     re.DOTALL,
 )
@@ -95,7 +95,7 @@ def containers_in(text: str, begin: int, end: int) -> tuple[list[Span], list[int
 
 def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr; the text may end before it does."""
-    opening = TOKEN.search(text, start)
+    opening = _MARK.search(text, start)
     begin = len(text)
     if opening:
         begin = skip_space(text, opening.end())
@@ -108,7 +108,7 @@ def members_of(text: str, start: int, stop: int) -> Iterator[Member]:
             step = _step(text[begin:value]) if value > begin else f"[{index}]"
             yield Member(step, begin, value, begin + len(member))
 
-    for match in TOKEN.finditer(text, begin, stop):
+    for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
             yield from member_up_to(match.start())
