@@ -224,15 +224,15 @@ _KEY_PLACES = {
 @cache
 def planted(seed: int) -> list[tuple[str, Planted]]:
     """A sample of every kind in every kind of context, with the name of the place; a second of work, which collecting tests must not take."""
-    chosen = random.Random(seed)
     found = list[tuple[str, Planted]]()
     for kind, make in TOKENS:
+        # Not on from what was drawn before: another vendor's form changes nothing here.
+        chosen = random.Random(f"{seed} {kind}")
         for name, context in CONTEXTS.items():
             value = make(chosen)
             found.append((name, Planted(kind, context.format(value), value)))
     for places, makes in ((_PASSWORD_PLACES, PASSWORDS), (_KEY_PLACES, KEYS)):
         for kind, contexts in places.items():
-            # Not on from what was drawn before: another vendor's form changes nothing here.
             chosen = random.Random(f"{kind}{seed}")
             for context in contexts:
                 for make in makes:

@@ -366,7 +366,7 @@ class TestLaws:
 BY_CHANCE = random.Random(11)
 # What the makers' generators, validators and pages state; in pieces, so that no scanner takes them for real ones.
 STATED = {
-    "aikido_key": "AIK_" + "CI_US_" + some(BY_CHANCE, MIXED, 64),
+    "aikido_key": "AIK_" + "RUNTIME_12_345_US_" + some(BY_CHANCE, MIXED, 48),
     "azure_key": some(BY_CHANCE, MIXED, 52) + "JQQ" + "J99" + some(BY_CHANCE, MIXED, 28) + "==",
     "buildkite_token": "bkj" + "at_eyJ" + ".".join(some(BY_CHANCE, WORD, 300) for _ in range(3)),
     "cartesia_key": "sk_" + "car_" + some(BY_CHANCE, MIXED, 22) + "." + some(BY_CHANCE, MIXED, 36),
@@ -399,6 +399,7 @@ STATED = {
     "unkey_key": "un" + "key_" + some(BY_CHANCE, MIXED, 8) + "unkeyv1" + some(BY_CHANCE, MIXED, 42),
     "voyage_key": "al-" + "eu-" + some(BY_CHANCE, MIXED, 43),
     "workato_token": "wrka" + "trial-eyJ" + ".".join(some(BY_CHANCE, WORD, 90) for _ in range(3)),
+    "xai_key": "xa" + "i-token-" + some(BY_CHANCE, MIXED, 40),
 }
 
 
