@@ -153,11 +153,6 @@ class FoldPolicy:
         return threshold and self._capped(threshold)
 
     @property
-    def words_threshold(self) -> int:
-        """Return the threshold for what a model writes itself: this conversation's, or another agent's."""
-        return self._capped(max(self.threshold, self.read_cap))
-
-    @property
     def least_threshold(self) -> int:
         """Return the lowest threshold of all sources and tools."""
         thresholds = [self.threshold, *self.source_thresholds.values()]

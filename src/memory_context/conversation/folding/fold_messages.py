@@ -131,7 +131,7 @@ class MessageFolder:
         if message.is_question or self.folds_answers:
             return self.policy.threshold_for(message.source)
         # The next questions are about the model's answer, so only a very long answer is folded.
-        return self.policy.words_threshold
+        return max(self.policy.threshold_for(None), self.policy.read_cap)
 
     def fold_text(
         self, message: Message, place: int, before: Sequence[Message], *, is_late: bool = False
@@ -198,7 +198,7 @@ class MessageFolder:
             # A code executor's output has the name of the agent that ran the code.
             own = (one.source for one in before if one.is_reply)
             if message.is_question and message.source not in (*own, *self.policy.source_thresholds):
-                words_threshold = self.policy.words_threshold
+                words_threshold = min(self.policy.read_cap, self.policy.threshold_for(PERSON))
         focus = PreviewFocus(
             _question(_arguments_of(message, before), before),
             known,
