@@ -361,7 +361,7 @@ async def test_what_a_preview_may_have(sqlite_url: str) -> None:
     """`preview_tokens`; of a person's words a quarter of their threshold."""
     words = "\n".join(f"item {i} costs {i * 7919 % 10007}" for i in range(4000))
     for policy, source, least, most in (
-        (FoldPolicy(), "coder", 200, 600),
+        (FoldPolicy(), "coder", 100, 600),
         (FoldPolicy(), "user", 1000, 2200),
         (FoldPolicy(preview_tokens=0), "coder", 0, 150),
         (FoldPolicy(source_thresholds={"user": 400}), "user", 50, 250),
