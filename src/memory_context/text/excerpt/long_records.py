@@ -1,0 +1,109 @@
+"""Find the long records that a text consists of, and the line that names each: a pod, a resource, a service.
+
+``kubectl describe``, a list in YAML, an INI file and ``docker compose config`` print one such record after the other, of
+dozens of lines that mean nothing without its name.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+from memory_context.text.excerpt.records_by_line_forms import (
+    LEAST_ALIKE,
+    STAMPED,
+    Line,
+    openers_of,
+    words_and_lines,
+)
+from memory_context.text.spans import Span
+
+# A longer text is not read as a whole.
+LONGEST_TEXT = 300_000
+# Two neighbouring records have at least so many forms of lines in common.
+LEAST_FIELDS = 4
+_NAME = re.compile(r"""(?i)\W*[\w./-]*(?:name|title)["']?\s*[:=|]""")
+
+
+class LongRecord(NamedTuple):
+    """One of the records that a text consists of.
+
+    Attributes:
+        start: The offset at which it begins.
+        stop: The offset at which it ends.
+        name: The span of the line that names it.
+    """
+
+    start: int
+    stop: int
+    name: Span
+
+
+def long_record_at(text: str, place: int) -> LongRecord | None:
+    """Return the long record that a place is in; None if the text does not consist of such records."""
+    records = long_records(text)
+    index = bisect_right(records, place, key=attrgetter("start")) - 1
+    if index < 0 or place >= records[index].stop:
+        return None
+    return records[index]
+
+
+@lru_cache(maxsize=16)
+def long_records(text: str) -> Sequence[LongRecord]:
+    """Return the records that a text consists of, in order: most of them have mostly the same fields as the next one.
+
+    Their names are the lines that open them or, if these are alike, the first lines with a name or a title.
+    """
+    if len(text) > LONGEST_TEXT:
+        return ()
+    _, lines = words_and_lines(text)
+    openers = openers_of(text, lines)
+    # The entries of a log are no long records.
+    if STAMPED in openers:
+        return ()
+    for opener in openers:
+        records = [_record(lines, index) for index, line in enumerate(lines) if line.form == opener]
+        if _are_alike(records):
+            return _named(text, records)
+    return ()
+
+
+def _record(lines: Sequence[Line], first: int) -> Sequence[Line]:
+    """Return the lines of the record that a line opens: up to the next such line, or one that is indented less."""
+    opener = lines[first]
+    stop = first + 1
+    while stop < len(lines):
+        line = lines[stop]
+        if line.form == opener.form or line.depth < opener.depth:
+            break
+        stop += 1
+    return lines[first:stop]
+
+
+def _are_alike(records: Sequence[Sequence[Line]]) -> bool:
+    """Return whether most records share most of their forms with the next one."""
+    forms = [{line.form for line in record} for record in records]
+    alike = [
+        len(one & other) >= max(LEAST_FIELDS, LEAST_ALIKE * len(one | other))
+        for one, other in pairwise(forms)
+    ]
+    return sum(alike) > len(alike) / 2
+
+
+def _named(text: str, records: Sequence[Sequence[Line]]) -> Sequence[LongRecord]:
+    """Return the records with their names; none if no line tells them apart."""
+    first = records[0]
+    names = [line.form for line in first if _NAME.match(text, line.start, line.stop)]
+    for form in [first[0].form, *names]:
+        named = [next((line for line in one if line.form == form), one[0]) for one in records]
+        if len({text[line.start : line.stop] for line in named}) == len(records):
+            return [
+                LongRecord(one[0].start, one[-1].stop, (line.start, line.stop))
+                for one, line in zip(records, named, strict=True)
+            ]
+    return ()
