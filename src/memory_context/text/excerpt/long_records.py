@@ -27,7 +27,10 @@ from memory_context.text.spans import Span
 LONGEST_TEXT = 300_000
 # Two neighbouring records have at least so many forms of lines in common.
 LEAST_FIELDS = 4
+# Shorter ones, on average, are mostly shown together with their names.
+LEAST_LENGTH = 600
 _NAME = re.compile(r"""(?i)\W*[\w./-]*(?:name|title)["']?\s*[:=|]""")
+_FIELD = re.compile(r"\W*[\w./-]+\s*[:=]\s+\S")
 
 
 class LongRecord(NamedTuple):
@@ -57,7 +60,7 @@ def long_record_at(text: str, place: int) -> LongRecord | None:
 def long_records(text: str) -> Sequence[LongRecord]:
     """Return the records that a text consists of, in order: most of them have mostly the same fields as the next one.
 
-    Their names are the lines that open them or, if these are alike, the first lines with a name or a title.
+    Their names are the first lines with a name or a title or, if none tells them apart, the lines that open them.
     """
     if len(text) > LONGEST_TEXT:
         return ()
@@ -68,7 +71,8 @@ def long_records(text: str) -> Sequence[LongRecord]:
         return ()
     for opener in openers:
         records = [_record(lines, index) for index, line in enumerate(lines) if line.form == opener]
-        if _are_alike(records):
+        length = sum(record[-1].stop - record[0].start for record in records)
+        if length >= LEAST_LENGTH * len(records) and _are_alike(records):
             return _named(text, records)
     return ()
 
@@ -87,7 +91,7 @@ def _record(lines: Sequence[Line], first: int) -> Sequence[Line]:
 
 def _are_alike(records: Sequence[Sequence[Line]]) -> bool:
     """Return whether most records share most of their forms with the next one."""
-    forms = [{line.form for line in record} for record in records]
+    forms = [{line.form for line in record if line.form[-1:].isalnum()} for record in records]
     alike = [
         len(one & other) >= max(LEAST_FIELDS, LEAST_ALIKE * len(one | other))
         for one, other in pairwise(forms)
@@ -97,13 +101,18 @@ def _are_alike(records: Sequence[Sequence[Line]]) -> bool:
 
 def _named(text: str, records: Sequence[Sequence[Line]]) -> Sequence[LongRecord]:
     """Return the records with their names; none if no line tells them apart."""
-    first = records[0]
-    names = [line.form for line in first if _NAME.match(text, line.start, line.stop)]
-    for form in [first[0].form, *names]:
-        named = [next((line for line in one if line.form == form), one[0]) for one in records]
-        if len({text[line.start : line.stop] for line in named}) == len(records):
+    named = [
+        {line.form: line for line in reversed(record) if _NAME.match(text, line.start, line.stop)}
+        for record in records
+    ]
+    opener = records[0][0]
+    if not _FIELD.match(text, opener.start, opener.stop):
+        named = [lines | {opener.form: record[0]} for lines, record in zip(named, records, strict=True)]
+    for form in reversed(named[0]):
+        names = [lines.get(form, record[0]) for lines, record in zip(named, records, strict=True)]
+        if len({text[line.start : line.stop] for line in names}) == len(records):
             return [
-                LongRecord(one[0].start, one[-1].stop, (line.start, line.stop))
-                for one, line in zip(records, named, strict=True)
+                LongRecord(record[0].start, record[-1].stop, (name.start, name.stop))
+                for record, name in zip(records, names, strict=True)
             ]
     return ()

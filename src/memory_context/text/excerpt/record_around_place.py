@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 
 from memory_context.text.excerpt.headed_sections import section_at
+from memory_context.text.excerpt.long_records import LongRecord, long_record_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
@@ -136,7 +138,30 @@ def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Re
         record = Record(*span, heads, comes_again=True)
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
+    if long := long_record_at(text, begin):
+        record = _in_long_record(text, record, long, asked)
     return _with_answer(text, record)
+
+
+def _in_long_record(text: str, record: Record, around: LongRecord, asked: Sequence[int]) -> Record:
+    """Return a part of a long record with its name, and with the lines beside it that are *asked* for."""
+    if record.start <= around.start and around.stop <= record.stop:
+        return record
+    left = LONG_RECORD
+    shown = list[Span]()
+    heads = [around.name, *record.heads]
+    lines = Counter[Span]()
+    for place in asked[bisect_left(asked, around.start) : bisect_left(asked, around.stop)]:
+        if not record.start <= place < record.stop:
+            lines[line_start(text, place), line_end(text, place)] += 1
+    for (start, stop), _ in lines.most_common():
+        above = heads_above(text, start, depth_of(text, start))
+        new = [one for one in (*above, (start, stop)) if one[0] >= around.start and one not in shown]
+        length = sum(end - begin for begin, end in new)
+        if length <= left:
+            left -= length
+            shown += new
+    return replace(record, heads=heads, comes_again=True, rest=shown)
 
 
 def _with_answer(text: str, record: Record) -> Record:
