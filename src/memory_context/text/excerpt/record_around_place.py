@@ -111,10 +111,18 @@ def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Re
     It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
     Of the objects around it that are longer, the members come that are *asked* for.
     """
+    if is_conversation(text):
+        return Record(*turn_at(text, line_start(text, start), line_end(text, stop)))
+    record = _record_at(text, start, stop, asked)
+    if long := long_record_at(text, start):
+        record = _in_long_record(text, record, long, asked)
+    return record
+
+
+def _record_at(text: str, start: int, stop: int, asked: Sequence[int]) -> Record:
+    """Return the record around a place, or a part of it that makes sense by itself if it is long."""
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if is_conversation(text):
-        return Record(*turn_at(text, begin, end))
     part: Span | None = None
     if end - begin > LONG_LINE:
         around = LONG_LINE // 2
@@ -138,8 +146,6 @@ def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Re
         record = Record(*span, heads, comes_again=True)
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
-    if long := long_record_at(text, begin):
-        record = _in_long_record(text, record, long, asked)
     return _with_answer(text, record)
 
 
@@ -161,7 +167,7 @@ def _in_long_record(text: str, record: Record, around: LongRecord, asked: Sequen
         if length <= left:
             left -= length
             shown += new
-    return replace(record, heads=heads, comes_again=True, rest=shown)
+    return replace(record, heads=heads, comes_again=True, rest=[*record.rest, *shown])
 
 
 def _with_answer(text: str, record: Record) -> Record:

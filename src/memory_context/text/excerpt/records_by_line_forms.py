@@ -50,12 +50,12 @@ _FORM = re.compile(
     r"""
     (?P<depth> \s* )
     (?P<marks> [^\w\s]* \s* (?: \d+ (?=[.)]\s) )? )
-    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=\s*[:=|>]) ) )? )
+    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=["']?\s*[:=|>]) ) )? )
     """,
     re.VERBOSE | re.MULTILINE,
 )
 # The rest of a line that holds only a key or name: nothing, or what opens a block.
-_ALONE = re.compile(r"\s*+[:=]?\s*+[\[{(]?\s*+$")
+_ALONE = re.compile(r"""["']?\s*+[:=]?\s*+[\[{(]?\s*+$""")
 _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
