@@ -18,13 +18,15 @@ from memory_context.text.excerpt.records_by_line_forms import (
     LEAST_ALIKE,
     STAMPED,
     Line,
+    lines_in,
     openers_of,
-    words_and_lines,
 )
 from memory_context.text.spans import Span
 
 # A longer text is not read as a whole.
 LONGEST_TEXT = 300_000
+# So many forms are tried, the outermost first: thousands of forms in thousands of lines take time.
+MOST_OPENERS = 12
 # Two neighbouring records have at least so many forms of lines in common.
 LEAST_FIELDS = 4
 # Shorter ones, on average, are mostly shown together with their names.
@@ -64,12 +66,12 @@ def long_records(text: str) -> Sequence[LongRecord]:
     """
     if len(text) > LONGEST_TEXT:
         return ()
-    _, lines = words_and_lines(text)
+    lines = list(lines_in(text, 0, len(text), frozenset()))
     openers = openers_of(text, lines)
     # The entries of a log are no long records.
     if STAMPED in openers:
         return ()
-    for opener in openers:
+    for opener in openers[:MOST_OPENERS]:
         records = [_record(lines, index) for index, line in enumerate(lines) if line.form == opener]
         length = sum(record[-1].stop - record[0].start for record in records)
         if length >= LEAST_LENGTH * len(records) and _are_alike(records):

@@ -84,14 +84,14 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
 
     None if no record of the same forms comes before or after it.
     """
-    words, beginning = words_and_lines(text[:BEGINNING])
+    words, beginning = _beginning(text[:BEGINNING])
     farthest = start - 2 * LONGEST_RECORD
     begin = 0
     if farthest > 0:
         begin = text.find("\n", farthest, start) + 1
-    lines = list(_lines(text, begin, start, words))
+    lines = list(lines_in(text, begin, start, words))
     place = len(lines)
-    lines += _lines(text, start, stop + 2 * LONGEST_RECORD, words)
+    lines += lines_in(text, start, stop + 2 * LONGEST_RECORD, words)
     if place == len(lines):
         return None
     openers = openers_of(text, [*beginning, *lines])
@@ -148,13 +148,13 @@ def _is_below_gap(text: str, start: int) -> bool:
 
 
 @lru_cache(maxsize=16)
-def words_and_lines(text: str) -> tuple[AbstractSet[str], Sequence[Line]]:
+def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[Line]]:
     """Return the words that are forms, such as ``From`` in mails, and the lines of a text's beginning.
 
     The words are those that many lines without marks or key begin with. Cached, because the same is needed for each
     place in a text.
     """
-    lines = _lines(text, 0, len(text), frozenset())
+    lines = lines_in(text, 0, len(text), frozenset())
     plain = [line for line in lines if not line.form]
     counts = Counter[str]()
     for line in plain:
@@ -162,10 +162,10 @@ def words_and_lines(text: str) -> tuple[AbstractSet[str], Sequence[Line]]:
         if word:
             counts[word[0]] += 1
     words = {word for word, count in counts.items() if COMMON * count >= len(plain)}
-    return words, tuple(_lines(text, 0, len(text), words))
+    return words, tuple(lines_in(text, 0, len(text), words))
 
 
-def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[Line]:
+def lines_in(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[Line]:
     """Yield the lines that begin in ``text[start:stop]``, but not those beside all blocks."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
