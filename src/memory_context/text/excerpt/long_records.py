@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memory_context.text.excerpt.records_by_line_forms import (
     LEAST_ALIKE,
     STAMPED,
-    Line,
+    FormedLine,
     lines_in,
     openers_of,
 )
@@ -79,7 +79,7 @@ def long_records(text: str) -> Sequence[LongRecord]:
     return ()
 
 
-def _record(lines: Sequence[Line], first: int) -> Sequence[Line]:
+def _record(lines: Sequence[FormedLine], first: int) -> Sequence[FormedLine]:
     """Return the lines of the record that a line opens: up to the next such line, or one that is indented less."""
     opener = lines[first]
     stop = first + 1
@@ -91,7 +91,7 @@ def _record(lines: Sequence[Line], first: int) -> Sequence[Line]:
     return lines[first:stop]
 
 
-def _are_alike(records: Sequence[Sequence[Line]]) -> bool:
+def _are_alike(records: Sequence[Sequence[FormedLine]]) -> bool:
     """Return whether most records share most of their forms with the next one."""
     forms = [{line.form for line in record if line.form[-1:].isalnum()} for record in records]
     alike = [
@@ -101,7 +101,7 @@ def _are_alike(records: Sequence[Sequence[Line]]) -> bool:
     return sum(alike) > len(alike) / 2
 
 
-def _named(text: str, records: Sequence[Sequence[Line]]) -> Sequence[LongRecord]:
+def _named(text: str, records: Sequence[Sequence[FormedLine]]) -> Sequence[LongRecord]:
     """Return the records with their names; none if no line tells them apart."""
     named = [
         {line.form: line for line in reversed(record) if _NAME.match(text, line.start, line.stop)}
@@ -109,7 +109,9 @@ def _named(text: str, records: Sequence[Sequence[Line]]) -> Sequence[LongRecord]
     ]
     opener = records[0][0]
     if not _FIELD.match(text, opener.start, opener.stop):
-        named = [lines | {opener.form: record[0]} for lines, record in zip(named, records, strict=True)]
+        named = [
+            lines | {opener.form: record[0]} for lines, record in zip(named, records, strict=True)
+        ]
     for form in reversed(named[0]):
         names = [lines.get(form, record[0]) for lines, record in zip(named, records, strict=True)]
         if len({text[line.start : line.stop] for line in names}) == len(records):

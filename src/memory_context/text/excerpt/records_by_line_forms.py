@@ -71,7 +71,9 @@ _WORD_CHARACTER = re.compile(r"\w")
 _RULE = re.compile(r"\s*([-=_*~#+])\1{2,}\s*")
 
 
-class Line(NamedTuple):
+class FormedLine(NamedTuple):
+    """A line, its form, how far it is indented, and whether it closes a bracket."""
+
     start: int
     stop: int
     form: str
@@ -121,7 +123,7 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     return None
 
 
-def openers_of(text: str, lines: Sequence[Line]) -> list[str]:
+def openers_of(text: str, lines: Sequence[FormedLine]) -> list[str]:
     """Return the forms that recur, in the order in which they occur, but those of lines below gaps and of times first.
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
@@ -148,7 +150,7 @@ def _is_below_gap(text: str, start: int) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[Line]]:
+def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[FormedLine]]:
     """Return the words that are forms, such as ``From`` in mails, and the lines of a text's beginning.
 
     The words are those that many lines without marks or key begin with. Cached, because the same is needed for each
@@ -165,7 +167,7 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[Line]]:
     return words, tuple(lines_in(text, 0, len(text), words))
 
 
-def lines_in(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[Line]:
+def lines_in(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[FormedLine]:
     """Yield the lines that begin in ``text[start:stop]``, but not those beside all blocks."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
@@ -174,7 +176,7 @@ def lines_in(text: str, start: int, stop: int, words: AbstractSet[str]) -> Itera
             yield _line(text, begin, end, words)
 
 
-def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> Line:
+def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> FormedLine:
     match = _FORM.match(text, start, stop)
     assert match is not None  # noqa: S101 - for the type checkers: each of its parts may be empty
     indentation, marks, key = match.groups()
@@ -191,7 +193,7 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> Line:
         word = _WORD.match(text, start, stop)
         if word and word[0] in words:
             form = f"{word[0]} "
-    return Line(start, stop, form, depth, closes)
+    return FormedLine(start, stop, form, depth, closes)
 
 
 def _next_depth(text: str, stop: int) -> int:
@@ -200,7 +202,7 @@ def _next_depth(text: str, stop: int) -> int:
     return len(below["depth"]) if below else 0
 
 
-def _bounds(lines: Sequence[Line], place: int, openers: Sequence[str]) -> Span | None:
+def _bounds(lines: Sequence[FormedLine], place: int, openers: Sequence[str]) -> Span | None:
     """Return the bounds of the record around a line, as indexes of lines; None unless the last of *openers* opens it.
 
     A line that is indented less than the opening line ends the record, and below a name also one that is indented as
@@ -227,7 +229,9 @@ def _bounds(lines: Sequence[Line], place: int, openers: Sequence[str]) -> Span |
     return None
 
 
-def _comes_again(lines: Sequence[Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
+def _comes_again(
+    lines: Sequence[FormedLine], bounds: Span, openers: Sequence[str], kinds: int
+) -> bool:
     """Return whether the record before or after this one has mostly the same forms; never for a single line.
 
     A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour may differ. So may the
@@ -258,13 +262,13 @@ def _comes_again(lines: Sequence[Line], bounds: Span, openers: Sequence[str], ki
     return False
 
 
-def _forms(lines: Sequence[Line], bounds: Span) -> set[str]:
+def _forms(lines: Sequence[FormedLine], bounds: Span) -> set[str]:
     first, end = bounds
     return {line.form for line in lines[first:end]}
 
 
 def _nearest(
-    lines: Sequence[Line], beside: range, opener: Line, openers: Sequence[str]
+    lines: Sequence[FormedLine], beside: range, opener: FormedLine, openers: Sequence[str]
 ) -> Span | None:
     """Return the bounds of the nearest record with the same opening form within the same outer record.
 
@@ -282,7 +286,7 @@ def _nearest(
     return None
 
 
-def _without_rule(text: str, lines: Sequence[Line], bounds: Span) -> Span:
+def _without_rule(text: str, lines: Sequence[FormedLine], bounds: Span) -> Span:
     """Return the bounds of a record without the rule that separates it from the next one."""
     first, end = bounds
     while end > first + 1:

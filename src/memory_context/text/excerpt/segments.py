@@ -422,7 +422,7 @@ def _enter_scope(
         index: The index that the segment will have.
     """
     if BESIDE_BLOCKS.match(text, begin):
-        return tuple(block for _, block in scopes[-1:])
+        return tuple(block for _, block in scopes)
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
@@ -432,7 +432,7 @@ def _enter_scope(
         return ()
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
-    heads = tuple(block for _, block in scopes[-1:])
+    heads = tuple(block for _, block in scopes)
     is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
     if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
         scopes.append((depth, index))
