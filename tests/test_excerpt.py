@@ -37,6 +37,7 @@ from memory_context.text.excerpt.excerpt import (
     show_spans,
 )
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, LARGE_JSON, hotspots
+from memory_context.text.excerpt.long_records import long_records
 from memory_context.text.excerpt.objects_of_json import (
     STRING_OR_BRACKET,
     members_of,
@@ -2067,3 +2068,22 @@ def test_a_segment_is_shown_only_if_its_heads_have_room() -> None:
     price = len(found.shown(row)) + 20
     assert with_more(found, [], [row], price, len) == []
     assert with_more(found, [], [row], price + len(header) + 20, len) == [0, row]
+
+
+def test_each_part_of_a_long_record_in_a_preview_comes_with_the_name_of_the_record() -> None:
+    """Beside the one state that reports an error stands whose it is, dozens of lines above it."""
+    pods = "\n\n".join(
+        f"Name:        pay-x{n}k\n"
+        + "".join(f"Option_{one}:   value of option {one}\n" for one in range(30))
+        + f"State:       {'Failed: out of memory' if n == 3 else 'Running'}\n"
+        for n in range(6)
+    )
+    shown = excerpt(pods, "", 250, default_counter().count, ranking=PREVIEW).text
+    name, state = shown.index("pay-x3k"), shown.index("Failed")
+    assert name < state
+    assert "pay-x" not in shown[name + 7 : state]
+
+
+def test_a_text_in_wide_columns_takes_linear_time() -> None:
+    """The spaces that align the columns of a table are passed over once."""
+    assert_linear(long_records, " ", "name", "|  web\n" * 4)

@@ -909,3 +909,89 @@ def test_members_with_terms_come_before_nearer_ones() -> None:
     start = text.index("a" * 20)
     record = record_at(text, start, start + 20, [text.index("owner")])
     assert "Marta Hollweg" in show_records(text, [record], 4000, len).text
+
+
+def _pod(n: int) -> dict[str, Any]:
+    """A pod as an API tells of it: its name, its node and its restarts are far from each other."""
+    return {
+        "kind": "Pod",
+        "metadata": {
+            "annotations": {f"checks/{one}": f"sha256-{one * 7}" for one in range(20)},
+            "name": f"pay-x{n}k",
+            "namespace": "shop",
+        },
+        "spec": {
+            "env": {f"variable_{one}": f"value {one}" for one in range(20)},
+            "nodeName": f"node-{n}",
+        },
+        "status": {
+            "conditions": {f"condition_{one}": one % 3 for one in range(20)},
+            "lastState": "OOMKilled" if n == 3 else "Completed",
+            "restarts": 40 + n,
+        },
+    }
+
+
+def _in_yaml(value: dict[str, Any], depth: int = 2) -> str:
+    return "".join(
+        f"{' ' * depth}{key}:\n{_in_yaml(inner, depth + 2)}"
+        if isinstance(inner, dict)
+        else f"{' ' * depth}{key}: {inner}\n"
+        for key, inner in value.items()
+    )
+
+
+def _in_table(value: dict[str, Any]) -> str:
+    return "".join(
+        f"||{key.center(40)}||\n|+{'-' * 38}+|\n{_in_table(inner)}"
+        if isinstance(inner, dict)
+        else f"||  {key:20}|  {inner!s:15}||\n"
+        for key, inner in value.items()
+    )
+
+
+PODS = [_pod(n) for n in range(6)]
+LONG_RECORDS = {
+    "a list in YAML": "items:\n" + "".join(f"- {_in_yaml(pod)[2:]}" for pod in PODS),
+    "JSON on several lines": json.dumps({"items": PODS}, indent=4),
+    "an INI file": "\n".join(
+        f"[pod:{n}]\n"
+        + "\n".join(f"option_{one} = {one}" for one in range(40))
+        + f"\nname = pay-x{n}k\nnodeName = node-{n}\nlastState = {pod['status']['lastState']}\n"
+        for n, pod in enumerate(PODS)
+    ),
+    "kubectl describe": "\n\n".join(
+        f"Name:      pay-x{n}k\nNode:      node-{n}\nContainers:\n  app:\n"
+        + "".join(f"    Option {one}:    {one}\n    Limit_{one}:    {one}\n" for one in range(30))
+        + f"    Last State:    {pod['status']['lastState']}\n"
+        for n, pod in enumerate(PODS)
+    ),
+    "aws --output table": "".join(f"||{'Pods'.center(40)}||\n{_in_table(pod)}" for pod in PODS),
+}
+
+
+@for_each("text", LONG_RECORDS.values())
+def test_a_field_of_a_long_record_comes_with_the_name_of_the_record(text: str) -> None:
+    """Which pod it was that ran out of memory is told, though dozens of lines are between its name and its state."""
+    shown = _shown(text, "OOMKilled")
+    assert re.findall(r"pay-x\dk", shown) == ["pay-x3k"]
+    assert len(shown) < 1500
+
+
+@for_each("text", LONG_RECORDS.values())
+def test_the_name_of_a_long_record_comes_with_the_fields_that_are_asked_for(text: str) -> None:
+    """Who asks for the state of a pod by its name gets that of this pod, wherever it is in the record."""
+    wanted = re.compile("pay-x3k|lastState|Last State")
+    asked = [place.start() for place in wanted.finditer(text)]
+    start = text.index("pay-x3k")
+    shown = show_records(text, [record_at(text, start, start + 7, asked)], 4000, len).text
+    assert "OOMKilled" in shown
+    assert "Completed" not in shown
+    assert "pay-x2k" not in shown
+
+
+def test_what_is_below_the_last_long_record_is_not_of_it() -> None:
+    """What is indented less than the records of a list does not get the name of the last one."""
+    options = "".join(f"    option_{n}: {n}\n" for n in range(50))
+    text = f"services:\n  web:\n{options}  api:\n{options}{VOLUMES}"
+    assert "api" not in _shown(text, "data: {}")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 
 from memory_context.text.excerpt.headed_sections import section_at
+from memory_context.text.excerpt.long_records import LongRecord, long_record_at
 from memory_context.text.excerpt.objects_of_json import (
     OBJECT_START,
     STRING_OR_BRACKET,
@@ -62,8 +64,6 @@ _KEY_OF_VALUE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*\Z""")
 # The key of an object or list, up to its bracket.
 _KEY_OF_CONTAINER = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*')\s*:\s*(?=[\[{])""")
 _KEY_OF_LINK = re.compile(r"""["'][^"'\n]*["']\s*:\s*["']https?://""")
-# How a field begins, in YAML or in JSON with each member on its own line.
-_FIELD = re.compile(r"""[ \t]*(?:"[^"\\\n]*"|[\w.-]+)\s*:(?=\s)""")
 # A key of YAML, perhaps below comments.
 _KEY = re.compile(r"(?:#[^\n]*\n)*\s*[\w./\"'-]+:(?:\s|$)")
 
@@ -109,10 +109,18 @@ def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Re
     It is whole unless it is longer than 1,200 characters. In a stored conversation it is a turn, or a line of a long one.
     Of the objects around it that are longer, the members come that are *asked* for.
     """
+    if is_conversation(text):
+        return Record(*turn_at(text, line_start(text, start), line_end(text, stop)))
+    record = _record_at(text, start, stop, asked)
+    if long := long_record_at(text, start):
+        record = _in_long_record(text, record, long, asked)
+    return record
+
+
+def _record_at(text: str, start: int, stop: int, asked: Sequence[int]) -> Record:
+    """Return the record around a place, or a part of it that makes sense by itself if it is long."""
     begin = line_start(text, start)
     end = line_end(text, stop)
-    if is_conversation(text):
-        return Record(*turn_at(text, begin, end))
     part: Span | None = None
     if end - begin > LONG_LINE:
         around = LONG_LINE // 2
@@ -137,6 +145,33 @@ def record_at(text: str, start: int, stop: int, asked: Sequence[int] = ()) -> Re
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
     return _with_answer(text, record)
+
+
+def _in_long_record(text: str, record: Record, around: LongRecord, asked: Sequence[int]) -> Record:
+    """Return a part of a long record with its name, and with the lines beside it that are *asked* for.
+
+    If only the name is, what follows the name comes.
+    """
+    if record.start <= around.start and around.stop <= record.stop:
+        return record
+    shown = list[Span]()
+    left = LONG_RECORD
+    lines = Counter[Span]()
+    for place in asked[bisect_left(asked, around.start) : bisect_left(asked, around.stop)]:
+        if not record.start <= place < record.stop:
+            lines[line_start(text, place), line_end(text, place)] += 1
+    for (start, stop), _ in lines.most_common():
+        above = heads_above(text, start, depth_of(text, start))
+        new = {one for one in (*above, (start, stop)) if one[0] >= around.start} - {*shown}
+        left -= sum(end - begin for begin, end in new)
+        if left < 0:
+            break
+        shown += new
+    if not shown and record.start <= around.name[0] < record.stop:
+        stop = min(around.stop, record.stop + left)
+        shown.append((record.stop, max(record.stop, text.rfind("\n", record.stop, stop + 1))))
+    heads = [around.name, *record.heads]
+    return replace(record, heads=heads, comes_again=True, rest=[*record.rest, *shown])
 
 
 def _with_answer(text: str, record: Record) -> Record:
@@ -428,8 +463,6 @@ def _item_at(text: str, start: int, stop: int) -> Record:
             if start - nearest <= LONGEST_RECORD:
                 begin = nearest
                 depth = depth_of(text, begin)
-            elif _FIELD.match(text, start):
-                return Record(*_short_fields_around(text, start, stop), parents)
     end = _end_below(text, begin, stop, depth)
     return Record(begin, end, heads_above(text, begin, depth))
 
@@ -445,49 +478,6 @@ def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
             break
         stop = next_stop
     return stop
-
-
-def _short_fields_around(text: str, start: int, stop: int) -> Span:
-    """Return the span of the field in the line ``text[start:stop]`` and of the short ones beside it, up to a long one.
-
-    Like `_members_beside`, it is for records with long fields: if none is beside these, the line is returned alone.
-    """
-    depth = depth_of(text, start)
-    begin = start
-    above = farthest = line_start(text, max(0, start - LONG_RECORD))
-    for above, _ in reversed(list(line_spans(text, farthest, start - 1))):
-        if _is_of_field_above(text, above, depth):
-            continue
-        if not _is_field(text, above, depth) or not _is_short((above, begin)):
-            break
-        begin = above
-    is_beside_long = not _is_short((above, begin))
-    end = stop
-    field_start = start
-    for below, below_end in line_spans(text, stop + 1, len(text)):
-        if not _is_of_field_above(text, below, depth):
-            if not _is_field(text, below, depth):
-                break
-            field_start = below
-        if not _is_short((field_start, below_end)):
-            is_beside_long = True
-            break
-        if below_end - begin > LONGEST_RECORD:
-            break
-        end = below_end
-    return (begin, end) if is_beside_long else (start, stop)
-
-
-def _is_field(text: str, start: int, depth: int) -> bool:
-    """Return whether the line at `start` begins a field, and is indented exactly as far as *depth*."""
-    return depth_of(text, start) == depth and _FIELD.match(text, start) is not None
-
-
-def _is_of_field_above(text: str, start: int, depth: int) -> bool:
-    """Return whether a line belongs to the field above it: it is blank, indented further, or closes the field's value."""
-    first = start + depth_of(text, start)
-    is_blank = text[first : first + 1] in ("", "\n")
-    return is_blank or first - start > depth or (first - start == depth and text[first] in "]}")
 
 
 def _begins_alike(text: str, start: int, stop: int) -> bool:

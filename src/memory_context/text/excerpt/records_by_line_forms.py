@@ -50,12 +50,12 @@ _FORM = re.compile(
     r"""
     (?P<depth> \s* )
     (?P<marks> [^\w\s]* \s* (?: \d+ (?=[.)]\s) )? )
-    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=\s*[:=|>]) ) )? )
+    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=["']?\s*[:=|>]) ) )? )
     """,
     re.VERBOSE | re.MULTILINE,
 )
 # The rest of a line that holds only a key or name: nothing, or what opens a block.
-_ALONE = re.compile(r"\s*[:=]?\s*[\[{(]?\s*$")
+_ALONE = re.compile(r"""["']?\s*+[:=]?\s*+[\[{(]?\s*+$""")
 _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
@@ -71,7 +71,9 @@ _WORD_CHARACTER = re.compile(r"\w")
 _RULE = re.compile(r"\s*([-=_*~#+])\1{2,}\s*")
 
 
-class _Line(NamedTuple):
+class FormedLine(NamedTuple):
+    """A line, its form, how far it is indented, and whether it closes a bracket."""
+
     start: int
     stop: int
     form: str
@@ -89,12 +91,12 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     begin = 0
     if farthest > 0:
         begin = text.find("\n", farthest, start) + 1
-    lines = list(_lines(text, begin, start, words))
+    lines = list(lines_in(text, begin, start, words))
     place = len(lines)
-    lines += _lines(text, start, stop + 2 * LONGEST_RECORD, words)
+    lines += lines_in(text, start, stop + 2 * LONGEST_RECORD, words)
     if place == len(lines):
         return None
-    openers = _openers(text, [*beginning, *lines])
+    openers = openers_of(text, [*beginning, *lines])
     form = lines[place].form
     # The ranks vary fastest: outer records first, then longer ones, then those whose neighbours are not alike.
     lengths = (LONG_RECORD, LONGEST_RECORD)
@@ -121,7 +123,7 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     return None
 
 
-def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
+def openers_of(text: str, lines: Sequence[FormedLine]) -> list[str]:
     """Return the forms that recur, in the order in which they occur, but those of lines below gaps and of times first.
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
@@ -148,13 +150,13 @@ def _is_below_gap(text: str, start: int) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
+def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[FormedLine]]:
     """Return the words that are forms, such as ``From`` in mails, and the lines of a text's beginning.
 
     The words are those that many lines without marks or key begin with. Cached, because the same is needed for each
     place in a text.
     """
-    lines = _lines(text, 0, len(text), frozenset())
+    lines = lines_in(text, 0, len(text), frozenset())
     plain = [line for line in lines if not line.form]
     counts = Counter[str]()
     for line in plain:
@@ -162,10 +164,10 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
         if word:
             counts[word[0]] += 1
     words = {word for word, count in counts.items() if COMMON * count >= len(plain)}
-    return words, tuple(_lines(text, 0, len(text), words))
+    return words, tuple(lines_in(text, 0, len(text), words))
 
 
-def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[_Line]:
+def lines_in(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[FormedLine]:
     """Yield the lines that begin in ``text[start:stop]``, but not those beside all blocks."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
@@ -174,7 +176,7 @@ def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterato
             yield _line(text, begin, end, words)
 
 
-def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
+def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> FormedLine:
     match = _FORM.match(text, start, stop)
     assert match is not None  # noqa: S101 - for the type checkers: each of its parts may be empty
     indentation, marks, key = match.groups()
@@ -191,7 +193,7 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
         word = _WORD.match(text, start, stop)
         if word and word[0] in words:
             form = f"{word[0]} "
-    return _Line(start, stop, form, depth, closes)
+    return FormedLine(start, stop, form, depth, closes)
 
 
 def _next_depth(text: str, stop: int) -> int:
@@ -200,7 +202,7 @@ def _next_depth(text: str, stop: int) -> int:
     return len(below["depth"]) if below else 0
 
 
-def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span | None:
+def _bounds(lines: Sequence[FormedLine], place: int, openers: Sequence[str]) -> Span | None:
     """Return the bounds of the record around a line, as indexes of lines; None unless the last of *openers* opens it.
 
     A line that is indented less than the opening line ends the record, and below a name also one that is indented as
@@ -227,7 +229,9 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
     return None
 
 
-def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
+def _comes_again(
+    lines: Sequence[FormedLine], bounds: Span, openers: Sequence[str], kinds: int
+) -> bool:
     """Return whether the record before or after this one has mostly the same forms; never for a single line.
 
     A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour may differ. So may the
@@ -258,13 +262,13 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     return False
 
 
-def _forms(lines: Sequence[_Line], bounds: Span) -> set[str]:
+def _forms(lines: Sequence[FormedLine], bounds: Span) -> set[str]:
     first, end = bounds
     return {line.form for line in lines[first:end]}
 
 
 def _nearest(
-    lines: Sequence[_Line], beside: range, opener: _Line, openers: Sequence[str]
+    lines: Sequence[FormedLine], beside: range, opener: FormedLine, openers: Sequence[str]
 ) -> Span | None:
     """Return the bounds of the nearest record with the same opening form within the same outer record.
 
@@ -282,7 +286,7 @@ def _nearest(
     return None
 
 
-def _without_rule(text: str, lines: Sequence[_Line], bounds: Span) -> Span:
+def _without_rule(text: str, lines: Sequence[FormedLine], bounds: Span) -> Span:
     """Return the bounds of a record without the rule that separates it from the next one."""
     first, end = bounds
     while end > first + 1:

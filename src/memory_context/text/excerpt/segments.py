@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from memory_context.sentences_models_read import GAP
 from memory_context.text.excerpt.escapes_in_place import start_of_escape, unescaped_in_place
+from memory_context.text.excerpt.long_records import long_records
 from memory_context.text.excerpt.objects_of_json import (
     BEGINS_WITH_OBJECT,
     LONGEST_OBJECT,
@@ -191,7 +193,20 @@ def split(text: str, root: str = "$", depth: int = 0) -> Segmentation:
         _split_container(found, start, f"{root}[{index}]", depth=depth, names=names)
     if not records:
         _split_text(found, 0, len(text))
+    _name_records(found)
     return found
+
+
+def _name_records(found: Segmentation) -> None:
+    """Make the segment with the name of each long record a head of the record's other segments."""
+    segments = found.segments
+    starts = [segment.start for segment in segments]
+    for record in long_records(found.text):
+        name = bisect_right(starts, record.name[0]) - 1
+        for index in range(bisect_left(starts, record.start), bisect_left(starts, record.stop)):
+            heads = segments[index].heads
+            if index != name and name not in heads:
+                segments[index] = segments[index]._replace(heads=(name, *heads))
 
 
 def split_regions(text: str, regions: list[Span]) -> Segmentation:
@@ -407,7 +422,7 @@ def _enter_scope(
         index: The index that the segment will have.
     """
     if BESIDE_BLOCKS.match(text, begin):
-        return tuple(block for _, block in scopes[-1:])
+        return tuple(block for _, block in scopes)
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
@@ -417,7 +432,7 @@ def _enter_scope(
         return ()
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
-    heads = tuple(block for _, block in scopes[-1:])
+    heads = tuple(block for _, block in scopes)
     is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
     if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
         scopes.append((depth, index))
