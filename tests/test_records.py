@@ -909,3 +909,38 @@ def test_members_with_terms_come_before_nearer_ones() -> None:
     start = text.index("a" * 20)
     record = record_at(text, start, start + 20, [text.index("owner")])
     assert "Marta Hollweg" in show_records(text, [record], 4000, len).text
+
+
+FORMATTER = '''import textwrap
+
+
+class Formatter:
+    width = 80
+
+    def write(
+        self,
+        rows: list[str],
+    ) -> None:
+        """Write the rows."""
+
+        column = min(self.width, 30)
+
+        for row in rows:
+            self.put(row)
+            self.put(column)
+
+    def put(self, row: str) -> None:
+        self.rows.append(row)
+'''
+
+
+@for_each("number", ["{:6}\t{}", "{:>3}→{}", "{1}"])
+@for_each("wanted, first, last", [("def write", 7, 17), ("column = min", 13, 17), ("put(self", 19, 20)])
+def test_line_numbers_of_a_viewer_change_no_record(
+    number: str, wanted: str, first: int, last: int
+) -> None:
+    """A function comes with its body, below a signature of several lines, too, and with its class."""
+    lines = [number.format(n, line) for n, line in enumerate(FORMATTER.split("\n"), 1)]
+    shown = _shown("\n".join(lines), wanted).removesuffix(" …")
+    assert shown.endswith("\n".join(lines[first - 1 : last]))
+    assert lines[3] in shown
