@@ -2067,3 +2067,19 @@ def test_a_segment_is_shown_only_if_its_heads_have_room() -> None:
     price = len(found.shown(row)) + 20
     assert with_more(found, [], [row], price, len) == []
     assert with_more(found, [], [row], price + len(header) + 20, len) == [0, row]
+
+
+@for_each("number", ["{1}", "{:6}\t{}"])
+def test_a_line_of_a_method_comes_with_its_method_and_its_class(number: str) -> None:
+    """What stands above it in an excerpt is what it belongs to, whatever other classes are shown."""
+    kinds = [
+        f"class Kind{n}(Base):\n    size = {n}\n\n    def convert(self, value):\n"
+        f"        if value is None:\n            return default_{n}\n        return value * {n}\n"
+        for n in range(60)
+    ]
+    lines = "\n\n".join(kinds).split("\n")
+    text = "\n".join(number.format(n, line) for n, line in enumerate(lines, 1))
+    shown = excerpt(text, "default_37", 400, len, ranking=ANSWER).text
+    above, _, _ = shown.partition("return default_37")
+    expected = ["class Kind37(Base):", "def convert(self, value):", "if value is None:"]
+    assert re.findall(r"(?:class|def|if) .*:", above)[-3:] == expected

@@ -935,7 +935,9 @@ class Formatter:
 
 
 @for_each("number", ["{:6}\t{}", "{:>3}→{}", "{1}"])
-@for_each("wanted, first, last", [("def write", 7, 17), ("column = min", 13, 17), ("put(self", 19, 20)])
+@for_each(
+    "wanted, first, last", [("def write", 7, 17), ("column = min", 13, 17), ("put(self", 19, 20)]
+)
 def test_line_numbers_of_a_viewer_change_no_record(
     number: str, wanted: str, first: int, last: int
 ) -> None:

@@ -397,7 +397,7 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 def _enter_scope(
     text: str, begin: int, stop: int, scopes: list[Span], index: int
 ) -> tuple[int, ...]:
-    """Return the segment that opens the innermost block around ``text[begin:stop]``, if any; update the open blocks.
+    """Return the segments that open the blocks around ``text[begin:stop]``, outermost first; update the open blocks.
 
     Args:
         text: The text.
@@ -408,7 +408,7 @@ def _enter_scope(
         index: The index that the segment will have.
     """
     if BESIDE_BLOCKS.match(text, begin):
-        return tuple(block for _, block in scopes[-1:])
+        return tuple(block for _, block in scopes)
     depth = _indentation(text, begin)
     # A closing bracket still belongs to a block of the same indentation; any other such line ends it.
     begin += depth
@@ -418,7 +418,7 @@ def _enter_scope(
         return ()
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
-    heads = tuple(block for _, block in scopes[-1:])
+    heads = tuple(block for _, block in scopes)
     is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
     if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
         scopes.append((depth, index))
