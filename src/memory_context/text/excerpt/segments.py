@@ -452,7 +452,7 @@ def _packed(text: str, unnumbered: str, start: int, end: int) -> Iterator[Span]:
 def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether ``text[begin:stop]`` is added to the segment *begun*; it is not if it is indented less."""
     first, last = begun
-    if text[begin : begin + 1] in "\n":
+    if stop == begin or text.startswith("\n", begin):
         # Blank lines go with the text above them; thousands of them are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
     if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):
