@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from autogen_core.models import LLMMessage
+
 from for_each import for_each
 from memory_context import MemoryContext
 from messages import call, results, user
@@ -20,13 +22,18 @@ READ = json.dumps({"path": "src/prices.py"})
 async def _since(*calls: tuple[str, str], first: str = READ) -> str:
     """Return what recalled code says about the *calls* after the one that read it."""
     context = MemoryContext("ann", store="sqlite://")
-    said = [user("Read it."), call("read", arguments=first), results(CODE, name="read")]
+    said: list[LLMMessage] = [
+        user("Read it."),
+        call("read", arguments=first),
+        results(CODE, name="read"),
+    ]
     for number, (tool, arguments) in enumerate(calls, 2):
         said += call(tool, arguments=arguments, number=number), results("Done.", number=number)
     *_, found, _ = await fill(context, *said, user("What does price_region177 return?"))
     assert "def price_region177(order):" in shown(found)
-    [since] = re.findall(r" tokens\] \(tool\)(.*)", shown(found))
-    return since
+    since = re.search(r" tokens\] \(tool\)(.*)", shown(found))
+    assert since
+    return since[1]
 
 
 @for_each(
