@@ -2087,3 +2087,19 @@ def test_each_part_of_a_long_record_in_a_preview_comes_with_the_name_of_the_reco
 def test_a_text_in_wide_columns_takes_linear_time() -> None:
     """The spaces that align the columns of a table are passed over once."""
     assert_linear(long_records, " ", "name", "|  web\n" * 4)
+
+
+@for_each("number", ["{1}", "{:6}\t{}"])
+def test_a_line_of_a_method_comes_with_its_method_and_its_class(number: str) -> None:
+    """What stands above it in an excerpt is what it belongs to, whatever other classes are shown."""
+    kinds = [
+        f"class Kind{n}(Base):\n    size = {n}\n\n    def convert(self, value):\n"
+        f"        if value is None:\n            return default_{n}\n        return value * {n}\n"
+        for n in range(60)
+    ]
+    lines = "\n\n".join(kinds).split("\n")
+    text = "\n".join(number.format(n, line) for n, line in enumerate(lines, 1))
+    shown = excerpt(text, "default_37", 400, len, ranking=ANSWER).text
+    above, _, _ = shown.partition("return default_37")
+    expected = ["class Kind37(Base):", "def convert(self, value):", "if value is None:"]
+    assert re.findall(r"(?:class|def|if) .*:", above)[-3:] == expected

@@ -604,7 +604,8 @@ _DPKG = """\
 Desired=Unknown/Install/Remove
 | Status=Not/Inst/Conf-files
 ||/ Name           Version      Architecture Description
-+++-==============-============-============-===========
++++-==============-============-============-====
+
 ii  loki           2.31.1       amd64        Logs
 ii  redis          5:7.0.1      amd64        Store of keys
 ii  web            1.30.0       amd64        Server
@@ -995,3 +996,40 @@ def test_what_is_below_the_last_long_record_is_not_of_it() -> None:
     options = "".join(f"    option_{n}: {n}\n" for n in range(50))
     text = f"services:\n  web:\n{options}  api:\n{options}{VOLUMES}"
     assert "api" not in _shown(text, "data: {}")
+
+
+FORMATTER = '''import textwrap
+
+
+class Formatter:
+    width = 80
+
+    def write(
+        self,
+        rows: list[str],
+    ) -> None:
+        """Write the rows."""
+
+        column = min(self.width, 30)
+
+        for row in rows:
+            self.put(row)
+            self.put(column)
+
+    def put(self, row: str) -> None:
+        self.rows.append(row)
+'''
+
+
+@for_each("number", ["{:6}\t{}", "{:>3}→{}", "{1}"])
+@for_each(
+    "wanted, first, last", [("def write", 7, 17), ("column = min", 13, 17), ("put(self", 19, 20)]
+)
+def test_line_numbers_of_a_viewer_change_no_record(
+    number: str, wanted: str, first: int, last: int
+) -> None:
+    """A function comes with its body, below a signature of several lines, too, and with its class."""
+    lines = [number.format(n, line) for n, line in enumerate(FORMATTER.split("\n"), 1)]
+    shown = _shown("\n".join(lines), wanted).removesuffix(" …")
+    assert shown.endswith("\n".join(lines[first - 1 : last]))
+    assert lines[3] in shown

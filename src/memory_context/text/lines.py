@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memory_context.text.spans import Span
 
@@ -16,7 +17,7 @@ _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
 )
 # What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
-_LINE_NUMBER = re.compile(r"^(?= +\d|\d+→) *+(\d{1,7})[\t→]", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"^(?= +\d|\d+→)( *+(\d{1,7})[\t→])(.*)", re.MULTILINE)
 # Numbers count as those of lines if so many characters at the beginning hold enough of them, without a gap.
 NUMBERED = 4_000
 LEAST_NUMBERED = 5
@@ -40,10 +41,31 @@ def blanked_colours(text: str) -> str:
 
 def without_line_numbers(text: str) -> str:
     """Return *text* without the numbers that `cat -n` and file viewers put before its lines."""
-    numbers = list(map(int, _LINE_NUMBER.findall(text, 0, NUMBERED)))
-    if len(numbers) < LEAST_NUMBERED or numbers[-1] - numbers[0] != len(numbers) - 1:
-        return text
-    return _LINE_NUMBER.sub("", text)
+    return _LINE_NUMBER.sub(r"\3", text) if _is_numbered(text) else text
+
+
+def without_indenting_numbers(text: str) -> str:
+    """Return *text* with the space that such numbers take behind its lines, which begin and end at the same offsets.
+
+    Then indentation and blank lines mean what they do in the file.
+    """
+    return _with_numbers_behind(text) if _is_numbered(text) else text
+
+
+def _is_numbered(text: str) -> bool:
+    numbers = [int(number) for _, number, _ in _LINE_NUMBER.findall(text, 0, NUMBERED)]
+    return len(numbers) >= LEAST_NUMBERED and numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+# Cached, because the same is needed for each place in a text.
+@lru_cache(maxsize=2)
+def _with_numbers_behind(text: str) -> str:
+    def moved(line: re.Match[str]) -> str:
+        _, _, words = line.groups()
+        # Line breaks behind a line break are a blank line, and spaces behind it are not.
+        return words.ljust(len(line[0]), " " if words else "\n")
+
+    return _LINE_NUMBER.sub(moved, text)
 
 
 def as_on_terminal(text: str) -> str:

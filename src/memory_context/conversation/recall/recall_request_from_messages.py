@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from memory_context.conversation.message import Message, references_of
+from memory_context.conversation.recall.calls_since_an_output import calls_since
+from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.text.index.analyzer import held_by
 from memory_context.text.lines import without_colours
@@ -38,6 +41,7 @@ class RecallRequest:
         in_sight: Returns whether the prompt contains a text before the message.
         is_told: Returns whether the prompt contains a text there in something that no person wrote.
         answer: The newest answer of a model before the message; "" if there is none.
+        calls_since: Returns which later calls name what the call of an output was about.
     """
 
     message: str
@@ -51,6 +55,7 @@ class RecallRequest:
     in_sight: Callable[[str], bool]
     is_told: Callable[[str], bool]
     answer: str
+    calls_since: Callable[[MemoryItem], str]
 
     @property
     def known_here(self) -> set[str]:
@@ -116,6 +121,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
         in_sight=_contained_in(shown),
         is_told=_contained_in(told),
         answer=without_references(next(answers, "")),
+        calls_since=partial(calls_since, messages=messages),
     )
 
 

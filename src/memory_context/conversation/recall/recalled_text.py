@@ -209,10 +209,11 @@ class RecalledText:
         return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return a memory's reference with the origin of its text and, if it is from elsewhere, the conversation and time."""
+        """Return a memory's reference with the origin of its text, where else it is from, and the calls since it came."""
         ref = replace(item.ref, description=self.redacted(item.ref.description))
         origin = prompts.ORIGIN.format(origin=item.origin)
-        return f"{ref.render()}{origin}{self.elsewhere(item, request)}"
+        since = self.redacted(request.calls_since(item))
+        return f"{ref.render()}{origin}{self.elsewhere(item, request)}{since}"
 
     def elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
         """Return which other conversation a memory is from, and of when; empty if it is from this one or from none."""

@@ -22,6 +22,7 @@ from memory_context.text.excerpt.objects_of_json import (
     members_of,
 )
 from memory_context.text.excerpt.records_by_line_forms import (
+    GOES_ON,
     LONG_HEAD,
     LONG_RECORD,
     LONGEST_RECORD,
@@ -31,7 +32,12 @@ from memory_context.text.excerpt.records_by_line_forms import (
     repeated_block,
 )
 from memory_context.text.excerpt.turns_of_conversations import is_conversation, turn_at
-from memory_context.text.lines import line_end, line_spans, line_start
+from memory_context.text.lines import (
+    line_end,
+    line_spans,
+    line_start,
+    without_indenting_numbers,
+)
 from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 from memory_context.text.spans import Span
 
@@ -121,6 +127,10 @@ def _record_at(text: str, start: int, stop: int, asked: Sequence[int]) -> Record
     """Return the record around a place, or a part of it that makes sense by itself if it is long."""
     begin = line_start(text, start)
     end = line_end(text, stop)
+    unnumbered = without_indenting_numbers(text)
+    if unnumbered is not text:
+        start = max(begin, unnumbered.find(text[start:stop], begin, end))
+        text = unnumbered
     part: Span | None = None
     if end - begin > LONG_LINE:
         around = LONG_LINE // 2
@@ -438,7 +448,8 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
     """Return where a paragraph ends; for a heading (a single short line), where the longer paragraph below it ends."""
     if stop - start > LONG_HEAD or "\n" in text[start:stop]:
         return stop
-    begin = stop + 2
+    below = _NON_SPACE.search(text, stop)
+    begin = below.start() if below else stop
     farthest = start + LONGEST_RECORD
     end = text.find("\n\n", begin, farthest)
     if end < 0:
@@ -474,7 +485,7 @@ def _end_below(text: str, begin: int, stop: int, depth: int) -> int:
             break
         if not _NON_SPACE.search(text, next_start, next_stop):
             continue
-        if depth_of(text, next_start) <= depth:
+        if depth_of(text, next_start) <= depth and not GOES_ON.match(text, next_start, next_stop):
             break
         stop = next_stop
     return stop

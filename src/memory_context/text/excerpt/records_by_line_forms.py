@@ -63,7 +63,7 @@ _CLOSING = (")", "]", "}")
 # Lines that begin and end no block: blank ones, and those of C's preprocessor.
 BESIDE_BLOCKS = re.compile(r"[^\S\n]*+$|#(?:if|ifdef|ifndef|else|elif|endif)\b", re.MULTILINE)
 # Lines with which the opening of a block goes on: the end of a list of arguments, a brace or a word on its own line.
-_GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
+GOES_ON = re.compile(r"\s*(?:[)\]]|(?:\{|where|then|do)\s*$)", re.MULTILINE)
 # The first word of a line, unless it is part of a speaker's name: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -330,7 +330,7 @@ def heads_above(
         # What is indented as much is beside it, unless nothing is indented.
         if line.depth >= max(depth, 1):
             continue
-        if depth and _GOES_ON.match(text, begin, end):
+        if depth and GOES_ON.match(text, begin, end):
             depth = line.depth + 1
             continue
         if line.form in openers[:rank]:

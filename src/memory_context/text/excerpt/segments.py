@@ -30,7 +30,7 @@ from memory_context.text.excerpt.objects_of_json import (
     steps_to_names,
 )
 from memory_context.text.excerpt.records_by_line_forms import BESIDE_BLOCKS
-from memory_context.text.lines import line_spans
+from memory_context.text.lines import line_spans, without_indenting_numbers
 from memory_context.text.python_literals import (
     begins_value,
     find_value,
@@ -376,16 +376,17 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
     If it belongs to a table that begins before it, *header* is the segment of the table's header.
     """
     text = found.text
+    unnumbered = without_indenting_numbers(text)
     segments = found.segments
     scopes = list[Span]()
 
     def add_lines(start: int, end: int, header: int | None) -> None:
         """Add the lines of a part: below *header*, or else below the lines that they are indented under."""
         row = 0
-        for begin, stop in _packed(text, start, end):
+        for begin, stop in _packed(text, unnumbered, start, end):
             index = len(segments)
             if header is None:
-                heads = _enter_scope(text, begin, stop, scopes, index)
+                heads = _enter_scope(unnumbered, begin, stop, scopes, index)
             elif text[begin - 1] == "\n":
                 heads = (header,)
             else:
@@ -411,7 +412,7 @@ def _split_text(found: Segmentation, start: int, end: int, header: int | None = 
 def _enter_scope(
     text: str, begin: int, stop: int, scopes: list[Span], index: int
 ) -> tuple[int, ...]:
-    """Return the segment that opens the innermost block around ``text[begin:stop]``, if any; update the open blocks.
+    """Return the segments that open the blocks around ``text[begin:stop]``, outermost first; update the open blocks.
 
     Args:
         text: The text.
@@ -443,7 +444,7 @@ def _indentation(text: str, begin: int) -> int:
     return _SPACE.match(text, begin, begin + DEEPEST_INDENTATION).end() - begin  # type: ignore[union-attr] # matches anything
 
 
-def _packed(text: str, start: int, end: int) -> Iterator[Span]:
+def _packed(text: str, unnumbered: str, start: int, end: int) -> Iterator[Span]:
     """Yield the start and end of each segment of ``text[start:end]``; short lines are joined with the next."""
     begun: Span | None = None
     for line_start, line_end in line_spans(text, start, end):
@@ -454,7 +455,7 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
         for begin, stop in pairwise(bounds):
             if begun is None:
                 begun = begin, stop
-            elif _goes_with(text, begun, begin, stop):
+            elif _goes_with(unnumbered, begun, begin, stop):
                 begun = begun[0], stop
             else:
                 yield begun
@@ -466,7 +467,7 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
 def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether ``text[begin:stop]`` is added to the segment *begun*; it is not if it is indented less."""
     first, last = begun
-    if stop == begin:
+    if stop == begin or text.startswith("\n", begin):
         # Blank lines go with the text above them; thousands of them are a segment of their own, so that text can be shown.
         return last - first < LONG_LINE or text.startswith("\n\n", first)
     if last - first >= SHORT or stop - first > LONG_LINE or text.startswith(_OF_A_FILE, begin):

@@ -1,0 +1,83 @@
+"""What is recalled says which later calls named the same file, record or address: it may have changed since."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from autogen_core.models import LLMMessage
+
+from for_each import for_each
+from memory_context import MemoryContext
+from messages import call, results, user
+from test_context import fill, shown
+
+CODE = "\n\n".join(
+    f"def price_{name}(order):\n    rate = {n}\n    return order.total * rate"
+    for n, name in enumerate(f"region{number}" for number in range(300))
+)
+READ = json.dumps({"path": "src/prices.py"})
+
+
+async def _since(*calls: tuple[str, str], first: str = READ) -> str:
+    """Return what recalled code says about the *calls* after the one that read it."""
+    context = MemoryContext("ann", store="sqlite://")
+    said: list[LLMMessage] = [
+        user("Read it."),
+        call("read", arguments=first),
+        results(CODE, name="read"),
+    ]
+    for number, (tool, arguments) in enumerate(calls, 2):
+        said += call(tool, arguments=arguments, number=number), results("Done.", number=number)
+    *_, found, _ = await fill(context, *said, user("What does price_region177 return?"))
+    assert "def price_region177(order):" in shown(found)
+    since = re.search(r" tokens\] \(tool\)(.*)", shown(found))
+    assert since
+    return since[1]
+
+
+@for_each(
+    "first, calls, since",
+    [
+        (READ, [], ""),
+        (READ, [("edit", '{"path": "src/other.py"}'), ("status", "{}")], ""),
+        (
+            READ,
+            [("edit", '{"path": "src/prices.py", "new": "rate = 9.5"}')],
+            " (later calls with src/prices.py: edit)",
+        ),
+        (
+            '{"command": "cd /repo && cat src/prices.py | head -600"}',
+            [
+                ("bash", '{"command": "cd /repo && ls src/"}'),
+                ("bash", '{"command": "cd /repo && sed -i s/9/8/ src/prices.py"}'),
+                ("bash", '{"command": "cd /repo && git log"}'),
+                ("view", READ),
+            ],
+            " (later calls with src/prices.py: bash, view)",
+        ),
+        ("{}", [("list", "{}"), ("read", "{}")], " (later calls with read {}: read)"),
+        (
+            '{"order_id": "#W2378"}',
+            [("refund", '{"order": "#W2378", "why": "late"}')],
+            " (later calls with #W2378: refund)",
+        ),
+    ],
+)
+async def test_recalled_text_tells_which_later_calls_name_the_same(
+    first: str, calls: list[tuple[str, str]], since: str
+) -> None:
+    """It is the thing that fewest calls name, or the call itself if that names nothing; a call that reads memory is none."""
+    reads_memory = ("search_memory", '{"query": "src/prices.py #W2378"}')
+    assert await _since(reads_memory, *calls, first=first) == since
+
+
+async def test_what_an_output_came_after_is_not_said() -> None:
+    """If the same text was read again after the edit, it is current."""
+    edit = call("edit", arguments=READ, number=2), results("Done.", number=2)
+    again = call("read", arguments=READ, number=3), results(CODE, name="read", number=3)
+    context = MemoryContext("ann", store="sqlite://")
+    read = user("Read it."), call("read", arguments=READ), results(CODE, name="read")
+    *_, found, _ = await fill(context, *read, *edit, *again, user("What is price_region177?"))
+    assert "def price_region177(order):" in shown(found)
+    assert "later calls" not in shown(found)
