@@ -192,7 +192,7 @@ class RankedPlaces:
         if not are_few:
             listed = list(filter(self._lists_what_is_named, best_first))
             others = len(best_first) - len(listed)
-            if others > len(listed) * term.is_name:
+            if others > (len(listed) - 1) * term.is_name:
                 return []
             best_first = listed
         if not best_first:
