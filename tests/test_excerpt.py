@@ -689,6 +689,22 @@ ISSUES = [
 ]
 
 
+@for_each(
+    "around",
+    [
+        {
+            "results": ISSUES,
+            "paging": {"next": {"after": "40800", "link": "https://x.example/?a=40800"}},
+        },
+        {"page": {"next": "40800"}, "data": {"issues": ISSUES}},
+    ],
+)
+def test_a_preview_shows_where_the_next_page_of_a_list_begins(around: JsonObject) -> None:
+    """Nothing else says that the list goes on."""
+    shown = excerpt(json.dumps(around), "", 150, default_counter().count, ranking=PREVIEW)
+    assert '"40800"' in shown.text
+
+
 def _mcp_result(text: str) -> str:
     content = [{"type": "text", "text": text, "annotations": None}]
     return json.dumps({"_meta": None, "content": content, "isError": False}, indent=2)

@@ -675,6 +675,54 @@ def test_a_record_within_a_long_one_comes_with_what_opens_that() -> None:
     assert ["## Owner own_1", "### User 57\n\nLogin u-57-x.\n\nCode c57."] == shown
 
 
+FIRST_NAMES = ("Ada", "Ben", "Cleo", "Dag", "Eva", "Finn", "Gil")
+LAST_NAMES = ("Byron", "Cole", "Dahl", "Ek", "Funk")
+CONTACTS = json.dumps(
+    [
+        {
+            "id": n,
+            "of": {"first": FIRST_NAMES[n % 7], "key": n, "last": LAST_NAMES[n % 5]},
+            "phone": f"555-{n}",
+        }
+        for n in range(35)
+    ]
+)
+
+
+def test_a_name_in_two_fields_of_a_record_names_it() -> None:
+    """As in a list of contacts: of the many who have one of the two names, none is meant."""
+    asked = "What is the phone number of Eva Byron, and whose is that of Gil Cole?"
+    shown = [json.loads(one)["id"] for one in _shown(asked, CONTACTS)]
+    assert [6, 25] == sorted(shown[:2])
+    assert len(shown) <= 3
+
+
+def test_a_name_outside_of_lists_does_not_hide_the_records_of_it() -> None:
+    """Below a table stands who wrote it, who is in some of its rows, too."""
+    rows = [f"{n},Jo Lind{n % 30},{n * 7}" for n in range(150)]
+    text = "\n".join(
+        ["order,customer,items", *rows, "", "Exported last week, by Jo Lind7 herself."]
+    )
+    shown = _shown("Compare Jo Lind7 with the others.", text)
+    assert {row for row in rows if ",Jo Lind7," in row} <= set(shown)
+
+
+@for_each("indent", [None, 4])
+def test_an_item_of_a_list_comes_whole_in_spite_of_its_length(indent: int | None) -> None:
+    """An API gives a payment some thirty fields, in objects of which the one that is asked for does not name it."""
+    charges = [
+        {
+            "id": f"ch_{n * 7919}x",
+            **{f"field_{k}": f"value {n} of {k}" for k in range(30)},
+            "outcome": {"risk": {"score": n * 31}},
+        }
+        for n in range(40)
+    ]
+    text = json.dumps({"data": charges}, indent=indent)
+    (shown,) = _shown("What is the risk score of ch_71271x?", text)
+    assert json.loads(shown) == charges[9]
+
+
 CELLS = {
     "psql": (
         " order | customer | items\n-------+----------+------\n",

@@ -235,11 +235,12 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
 @for_each(
     "sql, told",
     [
+        ("SELECT at FROM trips", r'no such column: at \(in JSON it is "end\.at"\)'),
         (
-            "SELECT end.at FROM trips",
-            r'no such column: end\.at \(in JSON it is "end" ->> \'\$\.at\'\)',
+            "SELECT legs.seat FROM trips",
+            r"it is value ->> '\$\.seat' of each.*json_each\(\"legs\"\)",
         ),
-        ("SELECT seat FROM trips", r'it is "legs" ->> \'\$\[0\]\.seat\'\)'),
+        ("SELECT t.end.by FROM trips t", r"no such column: t\.end\.by; trips"),
         ("SELECT legs[0].seat FROM trips", r'"column" ->> \'\$\.list\[0\]\.name\''),
         ("SELECT stop FROM trips", r"no such column: stop; trips"),
         ("SELECT deep FROM trips", r"no such column: deep; trips"),
@@ -255,6 +256,32 @@ def test_an_error_says_where_in_json_a_name_stands(
     memory.store(json.dumps([trip, trip]), key="trips")
     with pytest.raises(InvalidQueryError, match=told):
         memory.query(sql)
+
+
+@for_each(
+    "sql, rows",
+    [
+        ("SELECT user.login FROM pulls WHERE user.login LIKE 'a%'", [("ann",)]),
+        ("SELECT p.user.login FROM pulls p ORDER BY user.stats.lines DESC", [("bob",), ("ann",)]),
+        ('SELECT "user.login" FROM pulls WHERE "user".login <> \'user.login\' LIMIT 1', [("ann",)]),
+        ("SELECT max(user.stats.lines) FROM pulls WHERE user.stats.lines > 9", [(10.5,)]),
+        (
+            "SELECT user.login, city FROM pulls JOIN people ON people.name = user.login",
+            [("ann", "Rome")],
+        ),
+    ],
+)
+def test_a_member_of_json_is_a_column_under_its_path(
+    memory: MemoryManager, sql: str, rows: list[tuple[object, ...]]
+) -> None:
+    """A member of a column's objects is a column, named by its path: numbers in texts are numbers there, too."""
+    users = [
+        {"login": "ann", "stats": {"lines": "9.25"}},
+        {"login": "bob", "stats": {"lines": "10.50"}},
+    ]
+    memory.store(json.dumps([{"id": n, "user": user} for n, user in enumerate(users)]), key="pulls")
+    memory.store('[{"name": "ann", "city": "Rome"}]', key="people")
+    assert rows == list(map(tuple, memory.query(sql)))
 
 
 def test_errors_are_short_sentences(memory: MemoryManager) -> None:

@@ -55,6 +55,8 @@ VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
 _QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 # The target of a Markdown link that leads to a page of the same site.
 _TARGET = re.compile(r"\]\((?![A-Za-z][\w+.-]*:)(?=[^()\s]*[/#])[^()\s]*+")
+# An item in a JSONPath.
+_ITEM = re.compile(r"\[\d")
 _NUMBER = re.compile(r"[\d.,]+(?:e[+-]?\d*)?|\d{4}-\d\d-\d\d.*")
 
 
@@ -218,14 +220,19 @@ def _faults(
 def _telling_ends(found: Segmentation) -> list[int]:
     """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have.
 
-    JSON that is read as a whole has none.
+    Of JSON that is read as a whole, they are those around its lists, such as the cursor of the next page.
     """
     last = len(found.segments) - 1
     ends = [0, last] if last >= 0 else []
     if len(found.regions) > 1:
         return ends
     if len(found.containers) > 1:
-        return []
+        around = list[int]()
+        for index, segment in enumerate(found.segments):
+            container = found.containers[segment.container]
+            if container.kind == "object" and not _ITEM.search(container.path):
+                around.append(index)
+        return from_both_ends(around)[:2]
     return [index for index in ends if _QUANTITY.search(found.shown(index))]
 
 

@@ -18,8 +18,8 @@ from itertools import chain, islice
 from typing import Any, Self
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.model.item import encodable
 from memory_context.text.json_documents import to_json
+from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.query.number_notations_and_missing_values import (
     NO_VALUE,
     SAMPLED,
@@ -31,6 +31,7 @@ from memory_context.text.query.number_notations_and_missing_values import (
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.text_table import Row, TextTable
+from memory_context.text.rows.values_as_rows import with_member
 from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63
@@ -72,11 +73,6 @@ _SELECT = re.compile(
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
-_MEMBER_NAMED = """
-SELECT fullkey FROM json_tree(iif(json_valid(?1), ?1, '[]')) WHERE key = ?2 LIMIT 1
-"""
-# Keys that need no quotation marks, in a path or in SQL.
-_PLAIN_PATH = re.compile(r"[$\w.\[\]]+")
 # A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
 _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
@@ -160,7 +156,7 @@ class LockedDatabase:
 
         try:
             _check_statement(sql)
-            self._find_tables_of(sql)
+            sql = self._find_tables_of(sql)
             statement = parsed(sql)
             evaluated = ValuesOfExpressions(statement, self.tried)
             check_groups(statement, evaluated.reads)
@@ -186,8 +182,8 @@ class LockedDatabase:
             message = str(error).removesuffix(".")  # like all messages of this library
             raise InvalidQueryError(self._error_message(message, sql)) from error
 
-    def _find_tables_of(self, sql: str) -> None:
-        """Create the tables that a statement names, still empty.
+    def _find_tables_of(self, sql: str) -> str:
+        """Create the tables that a statement names, still empty; return the statement with members of JSON in quotes.
 
         Names in double quotes are tried in backticks: SQLite takes "x" for a string if there is no such column, but
         `x` is an error.
@@ -195,18 +191,43 @@ class LockedDatabase:
         Raises:
             OperationalError: The statement names a column that does not exist, or has another error.
         """
-        named = _IN_QUOTES.sub(_in_backticks, sql)
+        no_column = None
         while True:
+            named = _IN_QUOTES.sub(_in_backticks, sql)
             try:
                 with self._locked():
                     self._database.execute(f"EXPLAIN {named}").close()
             except sqlite3.OperationalError as error:
-                missing = _MISSING.fullmatch(str(error))
-                if missing is None:
+                if missing := _MISSING.fullmatch(str(error)):
+                    self._create(missing[1])
+                    continue
+                named_before, no_column = no_column, _NO_COLUMN.fullmatch(str(error))
+                if no_column is None or (named_before and named_before[1] == no_column[1]):
                     raise
-                self._create(missing[1])
+                sql = self._with_member(sql, no_column[1])
             else:
-                return
+                return sql
+
+    def _with_member(self, sql: str, name: str) -> str:
+        """Return a statement with a name such as ``user.login`` in quotes, as the column that its table now has for it.
+
+        That is a table whose objects in ``user`` have ``login``. A table's name may be before it.
+        """
+        table, *path = name.split(".")
+        prefix = f"{table}."
+        if any(table in one.columns for one in self.tables.values()):
+            prefix, path = "", [table, *path]
+        column = ".".join(path)
+        for key, one in self.tables.items():
+            if more := with_member(one, column):
+                self._database.execute(f"DROP TABLE {quoted_name(key)}")
+                self._define(key, more)
+        quoted = prefix + quoted_name(column)
+        # Parts of the name may be in quotes, but a string that holds it is passed over.
+        parts = r'"?\."?'.join(map(re.escape, name.split(".")))
+        dotted = rf'(?<![\w."])(?P<dotted>"?{parts}"?)(?![\w."(])'
+        found = re.compile(f"{dotted}|{_IN_QUOTES.pattern}", re.DOTALL)
+        return found.sub(lambda match: quoted if match["dotted"] else match[0], sql)
 
     def _create(self, name: str) -> None:
         """Create the table *name*, still empty.
@@ -221,7 +242,12 @@ class LockedDatabase:
         table = self._table_named(name)
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
+        self._define(name, table)
+
+    def _define(self, name: str, table: TextTable) -> None:
+        """Create a table, to be filled before the statement runs."""
         self.tables[name] = table
+        self._notations.pop(name, None)
         self._database.execute(_definition(name, table, {}))
 
     def _check_capitals(self, names: Iterable[str]) -> None:
@@ -461,10 +487,14 @@ class LockedDatabase:
         member = name.rpartition(".")[2]
         for table in self.tables.values():
             for column, cell in zip(table.columns, next(table.rows(), ()), strict=False):
-                text = encodable(cell_text(cell))
-                for (path,) in self._database.execute(_MEMBER_NAMED, (text, member)):
-                    if len(path) <= LONGEST_EXAMPLE and _PLAIN_PATH.fullmatch(path):
-                        return f" (in JSON it is {quoted_name(column)} ->> '{path}')"
+                if is_object(cell) and member in cell:
+                    path = quoted_name(f"{column}.{member}")
+                    return f" (in JSON it is {path})"
+                if is_list(cell) and any(is_object(item) and member in item for item in cell):
+                    return (
+                        f" (in JSON it is value ->> '$.{member}' of each, "
+                        f"after FROM …, json_each({quoted_name(column)}))"
+                    )
         return ""
 
 

@@ -24,8 +24,6 @@ BESIDE_CHARACTERS = 600
 MOST_BEFORE_NAME = 3
 NAME_CLOSES = frozenset(("(", "[", "{", "<", ":", "=", "]", ">", "\n"))
 _WORD = re.compile(r"\w+")
-VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
-VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
 
 def is_listed(place: Occurrence) -> bool:
@@ -37,7 +35,7 @@ def is_structured(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
     if is_conversation(place.text):
         return False
-    return _is_line_of_list(place) or bool(place.record.heads) or is_value(place)
+    return _is_line_of_list(place) or bool(place.record.heads) or place.is_value
 
 
 def names_its_record(place: Occurrence) -> bool:
@@ -65,14 +63,6 @@ def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
         return True
     asked = set(chain.from_iterable(map(wanted_lexemes, others)))
     return any(held_by(place.text[slice(*head)], asked) for head in place.record.heads)
-
-
-def is_value(place: Occurrence) -> bool:
-    """Return whether a place fills a field's value, a cell or a string, as far as the signs around it show."""
-    before = place.text[max(0, place.start - 2) : place.start]
-    behind = place.text[place.stop : place.stop + 1]
-    opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
-    return opens and behind in VALUE_CLOSES
 
 
 def _is_line_of_list(place: Occurrence) -> bool:

@@ -19,7 +19,6 @@ from memory_context.text.relevance.places_in_records import (
     is_listed,
     is_spoken_of,
     is_structured,
-    is_value,
     names_its_record,
 )
 from memory_context.text.relevance.question_terms import (
@@ -176,10 +175,10 @@ class RankedPlaces:
     def places_identified(self, number: int) -> list[Occurrence]:
         """Return the best places of a term if the term identifies their records; else nothing.
 
-        A name does if it is in few records, or if all of them are structured, as the lines of a log are, and not only
-        paths below the folder that an order names ("Rename it in src/v4"). So does a capitalised word with something
-        else of the message near it. Any other word does if it is in few records, fills a value in those that are meant,
-        and has something else of the message near it in one of them.
+        A name does if it is in few records, or if most of them are structured, as the lines of a log are, and not only
+        paths below the folder that an order names ("Rename it in src/v4"). So does a capitalised word if all of them
+        are, with something else of the message near it. Any other word does if it is in few records, fills a value in
+        those that are meant, and has something else of the message near it in one of them.
 
         A time without seconds identifies nothing unless the message asks: "Remind me at 09:00." is about the future.
         """
@@ -190,7 +189,13 @@ class RankedPlaces:
             return []
         best_first = self._best_first([number])
         are_few = len(best_first) <= FEW
-        if not best_first or not (are_few or all(map(self._lists_what_is_named, best_first))):
+        if not are_few:
+            listed = list(filter(self._lists_what_is_named, best_first))
+            others = len(best_first) - len(listed)
+            if others > (len(listed) - 1) * term.is_name:
+                return []
+            best_first = listed
+        if not best_first:
             return []
         meant = self._meant_alike(best_first, is_certain=True)
         if term.is_name:
@@ -200,7 +205,7 @@ class RankedPlaces:
             has_more = len(self.found.terms) > 1 and is_spoken_of(self.found, meant[0])
             return meant if len(meant) <= FEW and has_more else []
         is_spoken = any(is_spoken_of(self.found, place) for place in meant)
-        return meant if are_few and is_spoken and all(map(is_value, meant)) else []
+        return meant if are_few and is_spoken and all(place.is_value for place in meant) else []
 
     def _lists_what_is_named(self, place: Occurrence) -> bool:
         """Return whether a place is in one of several records of what it names."""

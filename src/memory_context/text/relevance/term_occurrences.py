@@ -54,6 +54,9 @@ SAME_BEGINNING = 4
 # The beginning of a UUID or a hash, which people quote in place of the whole; the whole has at least 32 characters.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
+# The signs around a value: in JSON and in a repr, in a cell, behind a name, in markup.
+_VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
+_VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 # A time of day in a timestamp. The date is before it; web servers' logs put a colon between the year and the time.
 _TIME_IN_STAMP = re.compile(rf"(?:\d{{4}}:)?({TIME.pattern})")
 # Separates the parts of a path, an address or an id: "57" is a part of "web-57-x".
@@ -103,6 +106,14 @@ class Occurrence:
         return self.key == other.key and any(
             start < record.stop and record.start < stop for start, stop in other.record.body
         )
+
+    @property
+    def is_value(self) -> bool:
+        """Return whether the place fills a field's value, a cell or a string, as far as the signs around it show."""
+        before = self.text[max(0, self.start - 2) : self.start]
+        behind = self.text[self.stop : self.stop + 1]
+        opens = before[-1:] in _VALUE_OPENS or before in (": ", "= ")
+        return opens and behind in _VALUE_CLOSES
 
     @property
     def names_a_field(self) -> bool:
@@ -162,6 +173,7 @@ class FoundTerms:
             heading = texts.text_of(key)[:HEADING]
             named[key] = held_by(heading, chain.from_iterable(wanted)).union(texts.card_of(key))
         _add_named_numbers(self, named)
+        _add_names_in_fields(self)
         _join_times(self)
         self.in_order = defaultdict[str, list[Occurrence]](list)
         for place in sorted(self.occurrences.values(), key=_start):
@@ -263,6 +275,26 @@ def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[st
                 is_described=is_described,
             ):
                 found.occurrences[number, place.key, place.start] = replace(place, term=number)
+
+
+def _add_names_in_fields(found: FoundTerms) -> None:
+    """For each name of two words ("Ada Byron"), add the places where a record has them in two fields, the last one's."""
+    numbers = {term.words: number for number, term in enumerate(found.terms)}
+    for number, term in enumerate(found.terms):
+        *first, last = (numbers.get((word,), -1) for word in term.words)
+        if not term.is_name or len(first) != 1:
+            continue
+        firsts = [place for place in found.of(first[0]) if place.is_value]
+        for place in [one for one in found.of(last) if one.is_value][:MOST_RECORDS]:
+            # Not the record of the place itself, which knows what is asked beside it only later.
+            body = record_at(place.text, place.start, place.stop).body
+            if any(
+                one.key == place.key and start <= one.start < stop
+                for one in firsts
+                for start, stop in body
+            ):
+                added = replace(place, term=number)
+                found.occurrences.setdefault((number, place.key, place.start), added)
 
 
 def _join_times(found: FoundTerms) -> None:

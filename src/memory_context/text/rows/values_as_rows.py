@@ -134,6 +134,27 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
 
+def with_member(table: TextTable, name: str) -> TextTable | None:
+    """Return a table with one more column, of a member of its objects, such as ``user.login``; None if none has it."""
+    column, *steps = name.split(".")
+    if column not in table.columns or name in table.columns:
+        return None
+    place = table.columns.index(column)
+
+    def member(row: Row) -> Any:  # noqa: ANN401 - whatever JSON holds
+        value = row[place]
+        for step in steps:
+            value = value.get(step) if is_object(value) else None
+        return value
+
+    if all(member(row) is None for row in table.rows()):
+        return None
+    columns = (*table.columns, name)
+    return replace(
+        table, columns=columns, rows=lambda: ([*row, member(row)] for row in table.rows())
+    )
+
+
 def pairs_of(value: JsonObject) -> TextTable:
     """Return the members of an object as rows of key and value; those of nested objects under their full path."""
     return TextTable((KEY, "value"), lambda: _pairs(value, ""), PAIRS)
