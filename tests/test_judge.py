@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
@@ -708,7 +709,7 @@ def test_a_name_outside_of_lists_does_not_hide_the_records_of_it() -> None:
 
 
 @for_each("indent", [None, 4])
-def test_an_item_of_a_list_comes_whole_in_spite_of_its_length(indent: int | None) -> None:
+def test_a_member_of_a_long_item_of_a_list_comes_with_the_id_of_the_item(indent: int | None) -> None:
     """An API gives a payment some thirty fields, in objects of which the one that is asked for does not name it."""
     charges = [
         {
@@ -719,8 +720,11 @@ def test_an_item_of_a_list_comes_whole_in_spite_of_its_length(indent: int | None
         for n in range(40)
     ]
     text = json.dumps({"data": charges}, indent=indent)
-    (shown,) = _shown("What is the risk score of ch_71271x?", text)
-    assert json.loads(shown) == charges[9]
+    (expansion,) = _opened("What is the risk score of ch_71271x?", [_item(text)])
+    (record,) = expansion.records
+    shown = "".join(text[slice(*span)] for span in record.spans)
+    assert re.findall(r"ch_\d+x", shown) == ["ch_71271x"]
+    assert re.findall(r'"score": (\d+)', shown) == ["279"]
 
 
 CELLS = {

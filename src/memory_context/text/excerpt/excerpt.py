@@ -158,6 +158,9 @@ def _excerpt(
         first = list[int]()
         if ranking.counts_names and question and found.is_prose:
             first = _asked_and_beginning(found, question, budget, cost)
+        elif ranking.counts_names and question:
+            meant = records_meant(text, question, regions)
+            first = _segments_of(meant, found, int(ASKED_PART * budget), cost)
         best = SegmentPacker(found, scores, ranking, cost).pack(most, first)
         if of_records:
             best = with_more(found, of_records, best, budget, cost)

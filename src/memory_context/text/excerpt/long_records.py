@@ -27,6 +27,8 @@ from memory_context.text.spans import Span
 LONGEST_TEXT = 300_000
 # So many forms are tried, the outermost first: thousands of forms in thousands of lines take time.
 MOST_OPENERS = 12
+# So many lines of the first record are tried for its name.
+MOST_NAMES = 20
 # Two neighbouring records have at least so many forms of lines in common.
 LEAST_FIELDS = 4
 # Shorter ones, on average, are mostly shown together with their names.
@@ -62,7 +64,8 @@ def long_record_at(text: str, place: int) -> LongRecord | None:
 def long_records(text: str) -> Sequence[LongRecord]:
     """Return the records that a text consists of, in order: most of them have mostly the same fields as the next one.
 
-    Their names are the first lines with a name or a title or, if none tells them apart, the lines that open them.
+    Their names are the lines that open them, else the first ones with a name or a title, else any first ones, such as
+    ids, that tell them apart.
     """
     if len(text) > LONGEST_TEXT:
         return ()
@@ -103,18 +106,21 @@ def _are_alike(records: Sequence[Sequence[FormedLine]]) -> bool:
 
 def _named(text: str, records: Sequence[Sequence[FormedLine]]) -> Sequence[LongRecord]:
     """Return the records with their names; none if no line tells them apart."""
-    named = [
-        {line.form: line for line in reversed(record) if _NAME.match(text, line.start, line.stop)}
-        for record in records
-    ]
     opener = records[0][0]
-    if not _FIELD.match(text, opener.start, opener.stop):
-        named = [
-            lines | {opener.form: record[0]} for lines, record in zip(named, records, strict=True)
+    is_heading = not _FIELD.match(text, opener.start, opener.stop)
+
+    def rank(line: FormedLine) -> int:
+        """Return 0 for a heading, 1 for a name or a title, and 2 for any other line."""
+        if is_heading and line is opener:
+            return 0
+        return 1 if _NAME.match(text, line.start, line.stop) else 2
+
+    by_form = [{line.form: line for line in reversed(record)} for record in records]
+    for line in sorted(records[0], key=rank)[:MOST_NAMES]:
+        names = [
+            lines.get(line.form, record[0]) for lines, record in zip(by_form, records, strict=True)
         ]
-    for form in reversed(named[0]):
-        names = [lines.get(form, record[0]) for lines, record in zip(named, records, strict=True)]
-        if len({text[line.start : line.stop] for line in names}) == len(records):
+        if len({text[name.start : name.stop] for name in names}) == len(records):
             return [
                 LongRecord(record[0].start, record[-1].stop, (name.start, name.stop))
                 for record, name in zip(records, names, strict=True)

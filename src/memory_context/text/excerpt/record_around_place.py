@@ -42,8 +42,6 @@ from memory_context.text.rows.names_above_rows import HEADER_LINES, names_above
 from memory_context.text.spans import Span
 
 LEAST_CELLS = 3
-# An item of a list is shown whole up to this length: a record of an API has many fields, each on a line of its own.
-LONGEST_ITEM = 3000
 # If a record is too long to be shown whole, a field longer than this is cut, or left out with the fields beyond it.
 LONG_FIELD = 300
 # Members that a message asks for are taken from this many objects around a record.
@@ -290,9 +288,7 @@ def _object_at(text: str, start: int, asked: Sequence[int]) -> Record | None:
     record: Span | None = None
     while opened:
         begin = opened[-1]
-        is_item = len(opened) > 1 and text[opened[-2]] == "["
-        longest = LONGEST_ITEM if is_item else LONGEST_RECORD
-        closed, _ = containers_in(text, begin, begin + longest)
+        closed, _ = containers_in(text, begin, begin + LONGEST_RECORD)
         end = dict(closed).get(begin)
         if end is None:
             break
