@@ -22,6 +22,7 @@ from memory_context.conversation.recall.judge_records import (
 from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords
 from memory_context.conversation.recall.recall_request_from_messages import recall_request
 from memory_context.model.item import SECRET, Content, MemoryItem
+from memory_context.text.excerpt.excerpt import show_records
 from memory_context.text.excerpt.record_around_place import Record, record_at, row_at
 from memory_context.text.relevance import numbers_with_names as named_numbers
 from memory_context.text.relevance import places_in_records, term_occurrences
@@ -709,7 +710,9 @@ def test_a_name_outside_of_lists_does_not_hide_the_records_of_it() -> None:
 
 
 @for_each("indent", [None, 4])
-def test_a_member_of_a_long_item_of_a_list_comes_with_the_id_of_the_item(indent: int | None) -> None:
+def test_a_member_of_a_long_item_of_a_list_comes_with_the_id_of_the_item(
+    indent: int | None,
+) -> None:
     """An API gives a payment some thirty fields, in objects of which the one that is asked for does not name it."""
     charges = [
         {
@@ -722,7 +725,7 @@ def test_a_member_of_a_long_item_of_a_list_comes_with_the_id_of_the_item(indent:
     text = json.dumps({"data": charges}, indent=indent)
     (expansion,) = _opened("What is the risk score of ch_71271x?", [_item(text)])
     (record,) = expansion.records
-    shown = "".join(text[slice(*span)] for span in record.spans)
+    shown = show_records(text, [record], 4000, len).text
     assert re.findall(r"ch_\d+x", shown) == ["ch_71271x"]
     assert re.findall(r'"score": (\d+)', shown) == ["279"]
 

@@ -202,7 +202,9 @@ def _name_records(found: Segmentation) -> None:
     segments = found.segments
     starts = [segment.start for segment in segments]
     for record in long_records(found.text):
-        name = bisect_right(starts, record.name[0]) - 1
+        begin, _ = record.name
+        # A segment of JSON begins behind the indentation of its line.
+        name = bisect_right(starts, begin + _indentation(found.text, begin)) - 1
         for index in range(bisect_left(starts, record.start), bisect_left(starts, record.stop)):
             heads = segments[index].heads
             if index != name and name not in heads:
