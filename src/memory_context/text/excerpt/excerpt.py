@@ -42,7 +42,7 @@ from memory_context.text.words_of_page import words_of_page
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-# These parts of a preview of prose are for what the question asks for and for the text's beginning; the rest is for names.
+# These parts of a preview are for what the question asks for and, in prose, for the text's beginning; the rest is for names.
 ASKED_PART, BEGINNING_PART = 0.3, 0.15
 FROM_THE_FIRST = range(1, sys.maxsize)
 # What a gap mark costs at most, in tokens.
@@ -156,11 +156,8 @@ def _excerpt(
         if ranking.fills:
             most = min(budget, max(budget // BEST_PART, LEAST_BEST))
         first = list[int]()
-        if ranking.counts_names and question and found.is_prose:
-            first = _asked_and_beginning(found, question, budget, cost)
-        elif ranking.counts_names and question:
-            meant = records_meant(text, question, regions)
-            first = _segments_of(meant, found, int(ASKED_PART * budget), cost)
+        if ranking.counts_names and question:
+            first = _asked_first(found, question, budget, cost)
         best = SegmentPacker(found, scores, ranking, cost).pack(most, first)
         if of_records:
             best = with_more(found, of_records, best, budget, cost)
@@ -183,10 +180,17 @@ def _excerpt(
     return replace(shown, is_answer=is_answer)
 
 
-def _asked_and_beginning(found: Segmentation, question: str, budget: int, cost: Cost) -> list[int]:
-    """Return the segments of prose that hold most of the question, and those at its beginning, for a part of *budget*."""
+def _asked_first(found: Segmentation, question: str, budget: int, cost: Cost) -> list[int]:
+    """Return the segments that come first in a preview, because of its question, for a part of *budget*.
+
+    In prose they are those that hold most of the question, and the beginning; elsewhere the records that it means.
+    """
+    most = ASKED_PART * budget
+    if not found.is_prose:
+        meant = records_meant(found.text, question, found.regions)
+        return _segments_of(meant, found, most, cost)
     asked = score(found, question, READING, frozenset())
-    best = SegmentPacker(found, asked, READING, cost).pack(ASKED_PART * budget)
+    best = SegmentPacker(found, asked, READING, cost).pack(most)
     beginning = with_more(found, [], range(len(found.segments)), BEGINNING_PART * budget, cost)
     return list(dict.fromkeys([*best, *beginning]))
 
@@ -231,7 +235,7 @@ def _split(text: str, regions: Iterable[Span]) -> Segmentation:
 
 
 def _segments_of(
-    records: Iterable[Record], found: Segmentation, budget: int, cost: Cost
+    records: Iterable[Record], found: Segmentation, budget: float, cost: Cost
 ) -> list[int]:
     """Return the segments of those *records* that fit the budget, each record with its heads, in the given order."""
     starts = [segment.start for segment in found.segments]
