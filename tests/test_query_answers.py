@@ -119,7 +119,6 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT id FROM o UNION ALL SELECT k FROM m ORDER BY 1 DESC LIMIT 2", [(5,), (4,)]),
     ("SELECT count(*) FILTER (WHERE status = 200), count(DISTINCT customer) FROM o", [(3, 4)]),
     ("SELECT id, iif(customer IN (SELECT name FROM c), 'in', 'out') AS w FROM o WHERE w = 'out'", [(5, "out")]),
-    ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 2", [(1,), (2,)]),
 ]  # fmt: skip
 
 

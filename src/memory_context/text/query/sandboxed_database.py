@@ -148,25 +148,19 @@ class LockedDatabase:
 
         from memory_context.text.query import checked_casts  # noqa: PLC0415
         from memory_context.text.query.texts_used_as_numbers import check_numbers  # noqa: PLC0415
-        from memory_context.text.query.ungrouped_columns import check_groups  # noqa: PLC0415
-        from memory_context.text.query.values_of_expressions import (  # noqa: PLC0415
-            ValuesOfExpressions,
-            parsed,
-        )
+        from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         try:
             _check_statement(sql)
             sql = self._find_tables_of(sql)
-            statement = parsed(sql)
-            evaluated = ValuesOfExpressions(statement, self.tried)
-            check_groups(statement, evaluated.reads)
+            statement = checked_statement(sql, self.tables)
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
             # In "x IN orders", sqlglot takes the table for a column.
             after_in = (one.args.get("field") for one in statement.find_all(exp.In))
             named = chain(statement.find_all(exp.Table), filter(None, after_in))
             self._check_capitals(table.name for table in named)
-            check_numbers(statement, self, evaluated)
+            check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
             number = partial(self._keeping_refusal, casts.number)
             self._database.create_function(checked_casts.FUNCTION, 2, number)
@@ -328,17 +322,25 @@ class LockedDatabase:
         """Return the notation of the numbers in a column; None for a column of texts."""
         return self._notations[table].get(column)
 
-    def tried(self, sql: str) -> Selected | None:
-        """Run a part of a statement by itself; return None if it is not valid."""
+    def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
+        """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
+
+        If it cannot be evaluated, return ``(False, [])``. *table* is empty for an expression without columns, which is
+        evaluated once.
+        """
+        rows = f"FROM {quoted_name(table)}" if table else ""
+        # All numbers become 0, so that DISTINCT leaves one of them.
+        given = f"FROM (SELECT {expression} AS value {rows}) WHERE typeof(value) IN ('text', 'integer', 'real')"
+        values = f"SELECT DISTINCT iif(typeof(value) = 'text', value, 0) {given}"
         try:
             with self._locked():
-                cursor = self._database.execute(_IN_QUOTES.sub(_in_backticks, sql))
-                names = tuple(description[0] for description in cursor.description)
-                return Selected(names, cursor.fetchall())
+                cells = [cell for (cell,) in self._database.execute(values)]
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise
-            return None
+            return False, []
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        return 0 in cells, texts
 
     def _make_numeric(self, name: str) -> None:
         """Replace a table by one whose columns of numbers have a numeric affinity, and NULL for cells without a value."""

@@ -1,16 +1,15 @@
 """Refuse a statement that uses texts as numbers, or numbers as texts: SQLite would compute with them without an error.
 
-To know whether an expression gives texts or numbers, it is evaluated (`values_of_expressions`). So the checks need not
-know the functions in it.
+To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads. So the checks
+need not know the functions in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, permutations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,6 +17,13 @@ from sqlglot.expressions import Expr
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.dates_and_times import is_read_by_sqlite, moment
+from memory_context.text.query.expanded_expressions import (
+    Alternatives,
+    ExpandedExpressions,
+    is_total,
+    of_all_rows,
+    tables_of,
+)
 from memory_context.text.query.number_notations_and_missing_values import (
     Notation,
     is_filled,
@@ -31,8 +37,6 @@ from memory_context.text.query.quantities_in_texts import (
     out_of_order,
     shown,
 )
-from memory_context.text.query.ungrouped_columns import aggregates, is_total, resolved
-from memory_context.text.query.values_of_expressions import Given, ValuesOfExpressions, sql_of
 
 if TYPE_CHECKING:
     from memory_context.text.query.sandboxed_database import LockedDatabase
@@ -85,8 +89,6 @@ _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
-# Names of outputs are followed so far.
-MOST_NAMES = 10
 # What SQLite reads as a number in a comparison with a column of numbers (01 as 1): digits, perhaps with a point, an
 # exponent, and blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
@@ -123,36 +125,24 @@ class _Values:
         return list(filter(is_filled, self.texts))
 
 
-def check_numbers(statement: Expr, loaded: LockedDatabase, evaluated: ValuesOfExpressions) -> None:
+def check_numbers(statement: Expr, loaded: LockedDatabase) -> None:
     """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` if texts in ``amount`` make the result wrong.
-
-    Args:
-        statement: The statement.
-        loaded: The database with its tables.
-        evaluated: Evaluates its expressions.
 
     Raises:
         InvalidQueryError: Texts are used as numbers, or numbers as the texts in which they were written.
     """
-    uses = _Uses(statement, loaded, evaluated)
+    uses = _Uses(loaded)
     for node in statement.walk():
         uses.check(node)
 
 
 class _Uses:
-    """Checks how the nodes of a statement use the values of their expressions."""
+    """Checks how the nodes of one statement use the values of their expressions."""
 
-    def __init__(
-        self, statement: Expr, loaded: LockedDatabase, evaluated: ValuesOfExpressions
-    ) -> None:
+    def __init__(self, loaded: LockedDatabase) -> None:
         self._loaded = loaded
-        self._evaluated = evaluated
-        self._named = {one.alias.lower(): one.this for one in statement.find_all(exp.Alias)}
-        self._tables = {one.alias_or_name: one.name for one in statement.find_all(exp.Table)}
-        self._columns = defaultdict[str, list[tuple[str, str]]](list)
-        for name, table in loaded.tables.items():
-            for column in table.columns:
-                self._columns[column.lower()].append((name, column))
+        self._expanded = ExpandedExpressions(loaded.tables)
+        self._computed = dict[tuple[str, str], tuple[bool, list[str]]]()
 
     def check(self, node: Expr) -> None:
         """Check one node.
@@ -165,7 +155,7 @@ class _Uses:
         elif isinstance(node, _OF_EXTREMES):
             _check_order(*map(self._of, node.iter_expressions()), takes_numbers=False)
         elif isinstance(node, exp.Ordered):
-            values = self._ordered(node)
+            values = self._values(node.this, self._expanded.ordered(node))
             # Texts beside numbers sort after them. That is fine for a text that the statement puts in the place of
             # NULL; but in a descending order cells that are texts would come first, as if they were the largest.
             is_wrong = values.is_column and node.args.get("desc")
@@ -175,7 +165,8 @@ class _Uses:
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
         self._check_day_numbers(node)
-        self._check_united(node)
+        for alternatives in self._expanded.made_distinct(node):
+            self._check_united(alternatives)
         for one, others in _compared(node):
             values = self._of(one)
             for other in others:
@@ -227,23 +218,26 @@ class _Uses:
         if not arguments:
             return
         time, *others = arguments
-        name = sql_of(time)
-        if "JULIANDAY(" in name.upper():
-            return  # a difference of days may be any number
-        units = [f", {sql_of(one)}" for one in others if one.name.lower() in _UNITS_OF_TIME]
+        units = [f", {_sql(one)}" for one in others if one.name.lower() in _UNITS_OF_TIME]
         unit = "".join(units).lower()
-        is_wrong = f"typeof({{0}}) <> 'text' AND ifnull(date({{0}}{unit}), '-') LIKE '-%'"
-        found = self._evaluated.of(time, f"CASE WHEN {is_wrong} THEN CAST({{0}} AS TEXT) END").texts
-        if found and "unixepoch" in unit:
-            raise InvalidQueryError(
-                f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
-            )
-        if found:
-            raise InvalidQueryError(
-                f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
-                f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make it a text such as "
-                f"2026-01-31: {name} || '-01-01' for a year, otherwise each part with substr({name}, …)"
-            )
+        name = _sql(time)
+        for one in self._expanded.of(time):
+            number = _sql(one)
+            if "JULIANDAY(" in number.upper():
+                continue  # a difference of days may be any number
+            is_wrong = f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+            wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
+            _, found = self._given(exp.condition(wrong, dialect="sqlite"))
+            if found and "unixepoch" in unit:
+                raise InvalidQueryError(
+                    f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
+                )
+            if found:
+                raise InvalidQueryError(
+                    f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
+                    f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make it a text such as "
+                    f"2026-01-31: {name} || '-01-01' for a year, otherwise each part with substr({name}, …)"
+                )
 
     def _check_comparison(self, one: _Values, other: _Values, node: Expr) -> None:
         is_ordering = isinstance(node, _COMPARE_ORDER)
@@ -252,38 +246,22 @@ class _Uses:
         if is_ordering:
             _check_order(one, other)
 
-    def _check_united(self, node: Expr) -> None:
-        """Refuse to look for equal values among numbers and texts such as 01, as GROUP BY, DISTINCT and EXCEPT do."""
-        for name, merged in self._made_distinct(node):
-            texts = chain.from_iterable(given.texts for given in merged)
+    def _check_united(self, alternatives: Alternatives) -> None:
+        """Refuse to look for equal values in two expressions if one gives numbers and the other a text such as 01."""
+        computed = [one for one in alternatives if not one.find(exp.Placeholder)]
+        for one, other in permutations(computed, 2):
+            has_numbers, _ = self._given(one)
+            _, texts = self._given(other)
             text = next(filter(_LIKE_NUMBER.fullmatch, texts), None)
-            if text is not None and any(given.has_numbers for given in merged):
-                raise InvalidQueryError(
-                    f"{name} gives numbers, and texts such as {shown(text)}, which equal no number here: "
-                    f"write CAST({name} AS TEXT), or CAST({name} AS REAL)"
-                )
-
-    def _made_distinct(self, node: Expr) -> Iterator[tuple[str, list[Given]]]:
-        """Yield the name and the values of each expression whose equal values *node* merges, from each part of a UNION."""
-        terms = list[Expr]()
-        if isinstance(node, exp.Group) and isinstance(node.parent, exp.Select):
-            terms = [resolved(term, node.parent) for term in node.expressions]
-        elif isinstance(node, exp.Distinct):
-            terms = node.expressions
-        elif isinstance(node, exp.Window):
-            terms = list[Expr](node.args.get("partition_by") or ())
-        elif isinstance(node, exp.Query) and node.args.get("distinct"):
-            parts = [node.this, node.expression] if isinstance(node, exp.SetOperation) else [node]
-            for columns in zip(*map(self._looked_for, parts), strict=False):
-                yield columns[0][0], [given for _, given in columns]
-        for term in terms:
-            yield sql_of(term), [self._evaluated.of(term)]
-
-    def _looked_for(self, query: exp.Query) -> Iterator[tuple[str, Given]]:
-        """Yield the columns of a query; those that count rows hold no ids, and count as empty."""
-        counts = [number for number, output in enumerate(query.selects) if aggregates(output)]
-        for number, (name, given) in enumerate(self._evaluated.columns(query).items()):
-            yield name, Given() if number in counts else given
+            is_same = of_all_rows(one) == of_all_rows(other)
+            if not has_numbers or text is None or is_same:
+                continue
+            of_numbers = _sql(of_all_rows(one))
+            of_texts = _sql(of_all_rows(other))
+            raise InvalidQueryError(
+                f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
+                f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
+            )
 
     def _check_absent(self, column: Expr, values: _Values, other: Expr) -> None:
         """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it because such cells are NULL in the database."""
@@ -293,83 +271,85 @@ class _Uses:
         for asked in other.root().find_all(exp.Is):
             if isinstance(asked.expression, exp.Null) and asked.this == column:
                 return
-        if self._evaluated.of(column, "CASE WHEN {} IS NULL THEN 1 END").has_numbers:
-            raise InvalidQueryError(
-                f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
-                f"write {values.name} IS NULL"
-            )
+        for one in self._expanded.of(column):
+            is_null = f"CASE WHEN {_sql(one)} IS NULL THEN 1 END"
+            has_null, _ = self._loaded.given(is_null, one.text("table"))
+            if has_null:
+                raise InvalidQueryError(
+                    f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
+                    f"write {values.name} IS NULL"
+                )
 
     def _check_pattern(self, node: Expr) -> None:
         """Refuse patterns and text functions on a column of numbers that the database writes differently."""
-        column = self._meant(node)
-        for notation in self._notations(column):
-            if isinstance(column, exp.Column) and (notation.is_rewritten or notation.drops_zeros):
+        for column in map(of_all_rows, self._expanded.of(node)):
+            notation = self._notation(column)
+            if notation and (notation.is_rewritten or notation.drops_zeros):
                 raise InvalidQueryError(
                     f"{column.name} is read as a {notation.kind}: "
                     "use it as it is, without patterns and functions of texts"
                 )
 
     def _of(self, node: Expr) -> _Values:
-        given = Given(has_numbers=True)
-        if isinstance(node, exp.Query) and isinstance(node.parent, exp.In):
-            given = next(iter(self._evaluated.columns(node).values()), Given())
-        elif isinstance(node, exp.Literal):
-            given = Given(texts=[node.name]) if node.is_string else given
-        elif not isinstance(node.unnest(), _GIVE_NUMBERS):
-            given = self._evaluated.of(node)
-        return self._values(node, given)
+        return self._values(node, self._expanded.of(node))
 
-    def _ordered(self, node: exp.Ordered) -> _Values:
-        """Return the values of a term of ORDER BY: first as the number or name of an output, then as a column."""
-        query = node.parent and node.parent.parent
-        term = node.this
-        if isinstance(query, exp.SetOperation):
-            columns = self._evaluated.columns(query)
-            name = dict(enumerate(columns, 1)).get(term.to_py()) if term.is_int else term.name
-            if name in columns:
-                return self._values(exp.column(name), columns[name])
-        return self._of(resolved(term, query) if isinstance(query, exp.Select) else term)
-
-    def _values(self, node: Expr, given: Given) -> _Values:
-        """Return the values of a node, given what it gives."""
-        meant = self._meant(node)
-        is_column = isinstance(meant, exp.Column)
-        notations = (one for one in self._notations(meant) if one.is_rewritten)
+    def _values(self, node: Expr, alternatives: Alternatives) -> _Values:
+        """Return the values of a node, given the expressions that it is expanded to."""
+        node = node.unnest()
+        given = list(map(self._given, alternatives))
+        alternatives = list(map(of_all_rows, alternatives))
+        is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
+        if is_column:
+            counts = [len(texts) for _, texts in given]
+            named_after = alternatives[counts.index(max(counts))]
+            node = exp.to_identifier(named_after.name)
+        columns = set[Expr]()
+        for one in alternatives:
+            columns.update(one.find_all(exp.Column))
+        notations = filter(None, map(self._notation, columns))
         return _Values(
-            meant.name if is_column else sql_of(node.unnest()),
-            has_numbers=given.has_numbers,
-            texts=dict.fromkeys(given.texts),
-            notation=next(notations, None),
-            reads_texts=given.reads_texts,
+            _sql(node),
+            has_numbers=any(has_numbers for has_numbers, _ in given),
+            texts=dict.fromkeys(text for _, texts in given for text in texts),
+            notation=next((one for one in notations if one.is_rewritten), None),
+            reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
             is_column=is_column,
-            are_meant_as_texts=isinstance(meant, exp.DPipe) and _text_of(meant.expression) == "",
-            literal=_text_of(meant),
+            are_meant_as_texts=all(map(_is_meant_as_text, alternatives)),
+            literal=_text_of(alternatives),
         )
 
-    def _meant(self, node: Expr) -> Expr:
-        """Return the expression that the name of an output stands for, or the column under its table's name."""
-        for _ in range(MOST_NAMES):
-            node = node.unnest()
-            if not isinstance(node, exp.Column):
-                break
-            if places := self._columns.get(node.name.lower()):
-                return exp.column(places[0][1], node.table)
-            node = self._named.get(node.name.lower(), node)
-        return node
+    def _given(self, expanded: Expr) -> tuple[bool, list[str]]:
+        """Return the result of `LockedDatabase.given`, which evaluates each expression only once and only if it must."""
+        unguarded = of_all_rows(expanded)
+        if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
+            return True, []
+        tables = tables_of(expanded)
+        if len(tables) > 1 or expanded.find(exp.Placeholder):
+            return False, []  # it cannot be evaluated
+        key = _sql(expanded), "".join(tables)
+        if key not in self._computed:
+            self._computed[key] = self._loaded.given(*key)
+        return self._computed[key]
 
-    def _notations(self, expression: Expr) -> Iterator[Notation]:
-        """Yield the notations of the columns in an expression."""
-        for column in map(self._meant, expression.find_all(exp.Column)):
-            places = self._columns.get(column.name.lower(), [])
-            of_table = self._tables.get(column.text("table"))
-            places = [place for place in places if place[0] == of_table] or places
-            notations = [self._loaded.notation(*place) for place in places]
-            if notations and all(notations):
-                yield from filter(None, notations)
+    def _reads_texts(self, expanded: Expr) -> bool:
+        if isinstance(expanded, exp.Cast):
+            return expanded.to.this in exp.DataType.NUMERIC_TYPES
+        return self._notation(expanded) is not None
+
+    def _notation(self, expanded: Expr) -> Notation | None:
+        if isinstance(expanded, exp.Column):
+            return self._loaded.notation(expanded.table, expanded.name)
+        return None
 
 
-def _text_of(node: Expr) -> str | None:
-    return node.name if node.is_string else None
+def _sql(node: Expr) -> str:
+    return node.sql(dialect="sqlite")
+
+
+def _text_of(alternatives: Alternatives) -> str | None:
+    if len(alternatives) == 1 and alternatives[0].is_string:
+        return alternatives[0].name
+    return None
 
 
 def _used_as_numbers(node: Expr) -> Iterable[Expr]:
@@ -385,6 +365,11 @@ def _read_as_dates(node: Expr) -> Iterable[Expr]:
     if is_named or isinstance(node, _OF_DATES):
         return node.iter_expressions()
     return ()
+
+
+def _is_meant_as_text(expanded: Expr) -> bool:
+    joined = expanded.unnest()
+    return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
 def _is_of_value(node: exp.If) -> bool:

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.expanded_expressions import ExpandedExpressions, is_total
+from memory_context.text.rows.text_table import TextTable
 
 
-def check_groups(statement: exp.Expr, reads: Callable[[exp.Select, str], bool]) -> None:
-    """Refuse ``SELECT city, sum(total) FROM orders``: it would return the one sum with the city of any row.
+def checked_statement(sql: str, tables: Mapping[str, TextTable]) -> exp.Expr:
+    """Parse a statement that names *tables*, and check it.
 
-    Args:
-        statement: The statement.
-        reads: Returns whether a source of a SELECT has a column of this name.
+    ``SELECT city, sum(total) FROM orders`` is refused: it would return the one sum with the city of any row.
 
     Raises:
-        InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate.
+        InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate; or the statement cannot
+            be parsed, and so not checked.
     """
+    try:
+        statement = sqlglot.parse_one(sql, dialect="sqlite")
+    except SqlglotError as error:
+        raise InvalidQueryError(
+            "this statement has a form that cannot be checked; write it more simply"
+        ) from error
+    expansions = ExpandedExpressions(tables)
     for select in statement.find_all(exp.Select):
-        column = _ungrouped(select, reads)
+        column = _ungrouped(select, expansions.names_read_by(select))
         if column is not None:
             raise InvalidQueryError(_error_message(select, column))
+    return statement
 
 
 def _error_message(select: exp.Select, column: str) -> str:
     """Return an error message: what is wrong with *column*, and how to correct it."""
-    output = outputs_of(select).get(column.lower())
-    if output is not None and aggregates(output):
+    output = _outputs(select).get(column.lower())
+    if output is not None and _aggregates(output):
         return (
             f"in HAVING, and in expressions of ORDER BY, {column} is the column and not the output of this name: "
             f"write {output.sql(dialect='sqlite')}"
@@ -41,10 +52,10 @@ def _error_message(select: exp.Select, column: str) -> str:
     return f"a group has several values of {column}: add it to GROUP BY, or take min({column}) or max({column})"
 
 
-def _ungrouped(select: exp.Select, reads: Callable[[exp.Select, str], bool]) -> str | None:
+def _ungrouped(select: exp.Select, read: Collection[str]) -> str | None:
     """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none.
 
-    The name of an output does not count, unless it is hidden by a column of that name that the SELECT *reads*.
+    The name of an output does not count, unless it is hidden by a column of that name among the columns *read*.
     """
     checked: list[exp.Expr] = [*select.expressions]
     having = select.args.get("having")
@@ -54,24 +65,24 @@ def _ungrouped(select: exp.Select, reads: Callable[[exp.Select, str], bool]) -> 
     if order:
         checked += order.expressions
     group = select.args.get("group")
-    if group is None and not any(map(aggregates, checked)):
+    if group is None and not any(map(_aggregates, checked)):
         return None
     terms = group.expressions if group else ()
-    grouped = [resolved(term, select) for term in terms]
-    names = outputs_of(select)
+    grouped = [_resolved(term, select) for term in terms]
+    names = _outputs(select)
     for expression in checked:
         is_output = expression in select.expressions
         # In ORDER BY, a name alone is first looked for among the outputs.
         is_name = isinstance(expression, exp.Ordered) and _is_alone(expression.this)
         for column in _bare_columns(expression, grouped):
-            if is_output or column.lower() not in names:
-                return column
-            if not is_name and reads(select, column):
+            name = column.lower()
+            is_hidden = name in read and not is_name
+            if is_output or is_hidden or name not in names:
                 return column
     return None
 
 
-def outputs_of(select: exp.Select) -> dict[str, exp.Expr]:
+def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
     """Return the expressions that a SELECT names with AS, by name."""
     outputs = select.expressions
     return {one.alias.lower(): one.this for one in outputs if isinstance(one, exp.Alias)}
@@ -82,19 +93,19 @@ def _is_alone(term: exp.Expr) -> bool:
     return isinstance(term, exp.Column) and not term.table
 
 
-def resolved(term: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return the expression that a term means: the output of that number or name, or the term itself."""
+def _resolved(term: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the expression that a GROUP BY term means: the output column of that number or name, or the term itself."""
     outputs: list[exp.Expr] = select.expressions
     if isinstance(term, exp.Literal) and term.is_int:
         number = int(term.this)
         if 0 < number <= len(outputs):
             return outputs[number - 1].unalias()
     if _is_alone(term):
-        return outputs_of(select).get(term.name.lower(), term)
+        return _outputs(select).get(term.name.lower(), term)
     return term
 
 
-def aggregates(expression: exp.Expr) -> bool:
+def _aggregates(expression: exp.Expr) -> bool:
     """Return whether an expression aggregates, not counting subqueries in it."""
     nodes = expression.walk(prune=lambda node: isinstance(node, exp.Query))
     return any(map(_is_aggregate, nodes))
@@ -107,11 +118,6 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(parent, exp.Filter):
         return _is_aggregate(parent)
     return isinstance(node, exp.AggFunc | exp.Filter) or is_total(node)
-
-
-def is_total(node: exp.Expr) -> bool:
-    """Return whether a node is ``total(…)``, a sum that sqlglot does not know."""
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "total"
 
 
 def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
