@@ -235,12 +235,17 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
 @for_each(
     "sql, told",
     [
-        ("SELECT at FROM trips", r'no such column: at \(in JSON it is "end\.at"\)'),
+        ("SELECT at FROM trips", r'no such column: at \(in JSON it is "end" ->> \'\$\.at\'\)'),
         (
             "SELECT legs.seat FROM trips",
             r"it is value ->> '\$\.seat' of each.*json_each\(\"legs\"\)",
         ),
         ("SELECT t.end.by FROM trips t", r"no such column: t\.end\.by; trips"),
+        # A rewritten name would be the outer query's.
+        (
+            'WITH "end" AS (SELECT id FROM trips) SELECT end.at FROM trips JOIN "end"',
+            r'it is "end" ->> \'\$\.at\'',
+        ),
         ("SELECT legs[0].seat FROM trips", r'"column" ->> \'\$\.list\[0\]\.name\''),
         ("SELECT stop FROM trips", r"no such column: stop; trips"),
         ("SELECT deep FROM trips", r"no such column: deep; trips"),

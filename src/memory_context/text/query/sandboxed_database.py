@@ -205,11 +205,16 @@ class LockedDatabase:
     def _with_member(self, sql: str, name: str) -> str:
         """Return a statement with a name such as ``user.login`` in quotes, as the column that its table now has for it.
 
-        That is a table whose objects in ``user`` have ``login``. A table's name may be before it.
+        That is a table whose objects in ``user`` have ``login``. A table's name may be before it. If a table of the
+        statement is called ``user``, too, the statement stays as it is, because either may be meant.
         """
         table, *path = name.split(".")
         prefix = f"{table}."
         if any(table in one.columns for one in self.tables.values()):
+            from memory_context.text.query.ungrouped_columns import names_of_sources  # noqa: PLC0415 - loads sqlglot
+
+            if table.lower() in names_of_sources(sql):
+                return sql
             prefix, path = "", [table, *path]
         column = ".".join(path)
         for key, one in self.tables.items():
@@ -490,8 +495,7 @@ class LockedDatabase:
         for table in self.tables.values():
             for column, cell in zip(table.columns, next(table.rows(), ()), strict=False):
                 if is_object(cell) and member in cell:
-                    path = quoted_name(f"{column}.{member}")
-                    return f" (in JSON it is {path})"
+                    return f" (in JSON it is {quoted_name(column)} ->> '$.{member}')"
                 if is_list(cell) and any(is_object(item) and member in item for item in cell):
                     return (
                         f" (in JSON it is value ->> '$.{member}' of each, "

@@ -36,6 +36,16 @@ def checked_statement(sql: str, tables: Mapping[str, TextTable]) -> exp.Expr:
     return statement
 
 
+def names_of_sources(sql: str) -> set[str]:
+    """Return the names and aliases of all that a statement reads from, in lower case; none if it cannot be parsed."""
+    try:
+        statement = sqlglot.parse_one(sql, dialect="sqlite")
+    except SqlglotError:
+        return set()
+    sources = statement.find_all(exp.Table, exp.CTE, exp.Subquery)
+    return {source.alias_or_name.lower() for source in sources}
+
+
 def _error_message(select: exp.Select, column: str) -> str:
     """Return an error message: what is wrong with *column*, and how to correct it."""
     output = _outputs(select).get(column.lower())
