@@ -357,16 +357,19 @@ def test_a_persons_words_stay_at_least_as_long_as_anything_else(
     assert persons == FoldPolicy(threshold=threshold).threshold_for("user")
 
 
-async def test_what_a_preview_may_have(sqlite_url: str) -> None:
+@for_each(
+    "policy, source, budget",
+    [
+        (FoldPolicy(), None, 400),
+        (FoldPolicy(), "coder", 400),
+        (FoldPolicy(), "user", 2000),
+        (FoldPolicy(threshold=10_000), None, 400),
+        (FoldPolicy(threshold=10_000), "user", 2500),
+        (FoldPolicy(preview_tokens=0), None, 0),
+        (FoldPolicy(preview_tokens=5000), None, 5000),
+        (FoldPolicy(source_thresholds={"user": 400}), "user", 100),
+    ],
+)
+def test_what_a_preview_may_have(policy: FoldPolicy, source: str | None, budget: int) -> None:
     """`preview_tokens`; of a person's words a quarter of their threshold."""
-    words = "\n".join(f"item {i} costs {i * 7919 % 10007}" for i in range(4000))
-    for policy, source, least, most in (
-        (FoldPolicy(), "coder", 100, 600),
-        (FoldPolicy(), "user", 1000, 2200),
-        (FoldPolicy(preview_tokens=0), "coder", 0, 150),
-        (FoldPolicy(source_thresholds={"user": 400}), "user", 50, 250),
-    ):
-        context = MemoryContext("ann", store=sqlite_url, fold=policy)
-        await context.add_message(UserMessage(content=words, source=source))
-        [message] = await context.get_messages()
-        assert least < default_counter().count(str(message.content)) < most
+    assert budget == policy.preview_budget(source)

@@ -7,7 +7,6 @@ test uses AutoGen's replay client instead, which does not check, and says so.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -28,7 +27,6 @@ from autogen_agentchat.messages import (
 from autogen_agentchat.teams import (
     DiGraphBuilder,
     GraphFlow,
-    MagenticOneGroupChat,
     RoundRobinGroupChat,
     SelectorGroupChat,
     Swarm,
@@ -42,9 +40,9 @@ from autogen_core.models import (
 from PIL import Image as Pillow
 from pydantic import BaseModel
 
-from memory_context import FoldPolicy, MemoryContext, MemoryManager
+from memory_context import MemoryContext, MemoryManager
 from memory_context.testing import ScriptedChatClient, check_prompt
-from messages import LOG, call, results, user
+from messages import LOG, user
 from teams import (
     JOB,
     READS,
@@ -551,70 +549,6 @@ class TestGraphFlow:
         found = await keys_of(own)
         assert found["runner"] == found["left"] != []
         assert 2 == len(await own["left"].get_messages())
-
-
-PLAN = "\n".join(f"- agent-{i}: check item {i * 7919 % 10007} of the list" for i in range(60))
-
-
-class TestWordsOfAgents:
-    """What another agent writes itself is to be read whole."""
-
-    async def test_task_ledger(self, sqlite_url: str) -> None:
-        """The agents of a MagenticOne team are shown the orchestrator's whole task, facts and plan."""
-        answers = {
-            name: {"reason": "", "answer": answer}
-            for name, answer in {
-                "is_request_satisfied": False,
-                "is_progress_being_made": True,
-                "is_in_loop": False,
-                "instruction_or_question": "Begin.",
-                "next_speaker": "reader",
-            }.items()
-        }
-        done = {**answers, "is_request_satisfied": {"reason": "", "answer": True}}
-        ledgers = [
-            "There are 60 items.",
-            PLAN,
-            json.dumps(answers),
-            json.dumps(done),
-            "All checked.",
-        ]
-        model = ScriptedChatClient([READS])
-        context = MemoryContext("ann", store=sqlite_url)
-        agent = AssistantAgent("reader", model_client=model, model_context=context)
-
-        await MagenticOneGroupChat([agent], ScriptedChatClient(ledgers)).run(task="Check all.")
-
-        assert PLAN in str(model.prompts[0][1].content)
-        assert "Begin." == model.prompts[0][-1].content
-
-    async def test_outputs_that_agents_pass_on(self, sqlite_url: str) -> None:
-        """A tool's output of the same size folds in every agent's context, to one key."""
-        output = PLAN.replace("check", "has checked")
-        own = contexts(sqlite_url, "runner", "reader")
-        await own["runner"].add_message(call("run_job"))
-        await own["runner"].add_message(results(output))
-
-        await own["reader"].add_message(user(output, source="runner"))
-
-        found = await keys_of(own)
-        assert found["runner"] == found["reader"] != []
-
-    async def test_output_of_own_program(self, sqlite_url: str) -> None:
-        """The output of an agent's own program, which comes under the agent's name, folds above the threshold."""
-        context = MemoryContext("ann", store=sqlite_url)
-        await context.add_message(AssistantMessage(content="I run it.", source="coder"))
-
-        await context.add_message(user(PLAN, source="coder"))
-
-        assert 1 == len(keys(await context.get_messages()))
-
-    async def test_limits(self, sqlite_url: str) -> None:
-        """Words above `read_cap` fold, and so do those above a threshold that was set for their source."""
-        for policy in (FoldPolicy(read_cap=700), FoldPolicy(source_thresholds={"planner": 700})):
-            context = MemoryContext("ann", store=sqlite_url, fold=policy)
-            await context.add_message(user(PLAN, source="planner"))
-            assert 1 == len(keys(await context.get_messages()))
 
 
 async def test_team_goes_on(sqlite_url: str) -> None:

@@ -61,15 +61,14 @@ class FoldPolicy:
 
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). Unless said
-            otherwise, a person's own words (source ``user``) have 8,000, and another agent's own words `read_cap`.
+        source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
+            own words (source ``user``) have 8,000 unless said otherwise.
         tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
             (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of the text.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
-        read_cap: With ``after_reading``, texts with more tokens are folded at once all the same. Also the threshold for
-            what a model writes itself, this agent's or another's.
+        read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
         page_tokens: The largest page of `retrieve_memory`; the last page of a text may be half as large again, and so may
             a whole answer of `query_memory`. Never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
@@ -145,19 +144,25 @@ class FoldPolicy:
         threshold = self.threshold
         if source == PERSON:
             threshold = max(PERSON_THRESHOLD, self.threshold)
-        return self._capped(self.source_thresholds.get(source or "", threshold))
+        if source is not None:
+            threshold = self.source_thresholds.get(source, threshold)
+        return self._capped(threshold)
 
     def tool_threshold(self, tool: str) -> int | None:
         """Return the threshold for the results of *tool*; None if they are never folded."""
         threshold = self.tool_thresholds.get(tool, self.threshold)
-        return threshold and self._capped(threshold)
+        return None if threshold is None else self._capped(threshold)
 
     @property
     def least_threshold(self) -> int:
         """Return the lowest threshold of all sources and tools."""
         thresholds = [self.threshold, *self.source_thresholds.values()]
-        thresholds += filter(None, self.tool_thresholds.values())
+        thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
         return self._capped(min(thresholds))
+
+    def reads_files(self, tool: str) -> bool:
+        """Return whether *tool* reads files and its results are shown in pages: not if it has a threshold of its own."""
+        return tool in FILE_READERS and tool not in self.tool_thresholds
 
     @property
     def page_budget(self) -> int:
@@ -167,8 +172,14 @@ class FoldPolicy:
         """
         return self._capped(self.page_tokens * 3 // 2) * 2 // 3
 
+    def preview_budget(self, source: str | None) -> int:
+        """Return the most tokens of a preview; for a person's words, a quarter of their threshold."""
+        if source == PERSON:
+            return self.threshold_for(source) // PREVIEW_PART
+        return self.preview_tokens
+
     def _capped(self, threshold: int) -> int:
-        return min(threshold, self.max_threshold or threshold)
+        return threshold if self.max_threshold is None else min(threshold, self.max_threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

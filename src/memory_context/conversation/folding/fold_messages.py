@@ -15,12 +15,8 @@ from typing import Any
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_recall_notes_policies import (
-    FILE_READERS,
-    PERSON,
-    FoldPolicy,
-)
-from memory_context.conversation.folding.fold_text import MESSAGE, Folded, PreviewFocus, fold
+from memory_context.conversation.fold_recall_notes_policies import PERSON, FoldPolicy
+from memory_context.conversation.folding.fold_text import Folded, PreviewFocus, fold
 from memory_context.conversation.folding.repeated_outputs import (
     earlier_outputs,
     is_shown,
@@ -115,8 +111,7 @@ class MessageFolder:
         is_read_first = is_answer or message.source in READING_TOOLS
         if threshold is None or is_read_first:
             return None
-        reads_files = message.source in FILE_READERS.difference(self.policy.tool_thresholds)
-        if message.is_result and reads_files:
+        if message.is_result and self.policy.reads_files(message.source):
             return max(threshold, self.policy.page_budget)
         if self.policy.fold == "after_reading":
             return max(threshold, self.policy.read_cap)
@@ -190,15 +185,10 @@ class MessageFolder:
         """
         known = set[str]()
         earlier = dict[str, str]()
-        words_threshold = 0
         if not is_late:
             known = self.ledger.names(before)
             if message.is_result and message.source:
                 earlier = earlier_outputs(message.source, before, self.manager)
-            # A code executor's output has the name of the agent that ran the code.
-            own = (one.source for one in before if one.is_reply)
-            if message.is_question and message.source not in (*own, *self.policy.source_thresholds):
-                words_threshold = min(self.policy.read_cap, self.policy.threshold_for(PERSON))
         focus = PreviewFocus(
             _question(_arguments_of(message, before), before),
             known,
@@ -206,13 +196,13 @@ class MessageFolder:
             as_table=self.policy.queries,
             earlier=earlier,
         )
+        source = None if message.is_result else message.source
         return fold(
             text,
             commit,
             self.manager.counter,
             threshold=threshold,
-            words_threshold=words_threshold,
-            preview_tokens=self.policy.preview_tokens,
+            preview_tokens=self.policy.preview_budget(source),
             focus=focus,
         )
 
@@ -293,7 +283,7 @@ class MessageFolder:
         Raises:
             StoreError: The store failed.
         """
-        kind = "tool_output" if message.is_result else MESSAGE
+        kind = "tool_output" if message.is_result else "message"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
         source = source or message.source
@@ -357,7 +347,10 @@ class MessageFolder:
         A token has at least one byte, and a character at most four. So a text has at most four tokens per character.
         """
         threshold = self.threshold_of(message)
-        return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
+        if threshold is None:
+            return False
+        most_tokens = len(text) * WIDEST_CHARACTER
+        return most_tokens > threshold
 
     def _taken_in(self, message: Message, before: Sequence[Message]) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
@@ -452,7 +445,9 @@ def _origin_of(message: Message) -> Origin:
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
     index, message = numbered
-    return -1 if message.is_result else index
+    if message.is_result:
+        return -1
+    return index
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:

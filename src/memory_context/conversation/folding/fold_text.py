@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memory_context.conversation.fold_recall_notes_policies import PREVIEW_PART, preview_limit
+from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, excerpt
@@ -54,8 +54,6 @@ class PreviewFocus(NamedTuple):
 
 # The part of the preview that may show what has changed since a nearly equal text. The rest shows the text as a whole.
 CHANGES_PART = 0.75
-# The type of a memory of what somebody said.
-MESSAGE = "message"
 NO_FOCUS = PreviewFocus()
 
 
@@ -66,7 +64,6 @@ def fold(
     *,
     threshold: int,
     preview_tokens: int,
-    words_threshold: int = 0,
     focus: PreviewFocus = NO_FOCUS,
 ) -> Folded | None:
     """Store a text and return the placeholder for it; None if the text stays in the prompt.
@@ -78,19 +75,12 @@ def fold(
         store: Commits a text and returns its memory. It is called before the reference is made.
         counter: Counts tokens.
         threshold: The most tokens that a text may have without being folded.
-        preview_tokens: The most tokens that the preview may have; that of a person's words may have a quarter of their
-            threshold.
-        words_threshold: The threshold if another agent wrote the text itself, as a plan or an answer, and does not pass on
-            a tool's output. The store knows such an output as one, and the agent has seen a reference to it.
+        preview_tokens: The most tokens that the preview may have.
         focus: What decides which lines the preview shows.
     """
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    if item.memory_type == MESSAGE and not counter.exceeds(text, words_threshold):
-        return None
-    if focus.by_person:
-        preview_tokens = threshold // PREVIEW_PART
     tokens_left = preview_limit(preview_tokens, item.token_count)
     columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
     tokens_left -= counter.count(columns)
