@@ -1,4 +1,4 @@
-"""What is recalled says which later calls named the same file, record or address: it may have changed since."""
+"""What is recalled says which later calls named the same file: it may have been edited since."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from autogen_core.models import LLMMessage
 
 from for_each import for_each
-from memory_context import MemoryContext
+from memory_context import MemoryContext, SQLAlchemyStore
 from messages import call, results, user
 from test_context import fill, shown
 
@@ -44,7 +44,7 @@ async def _since(*calls: tuple[str, str], first: str = READ) -> str:
         (
             READ,
             [("edit", '{"path": "src/prices.py", "new": "rate = 9.5"}')],
-            " (later calls with src/prices.py: edit)",
+            " (later calls with prices.py: edit)",
         ),
         (
             '{"command": "cd /repo && cat src/prices.py | head -600"}',
@@ -54,21 +54,29 @@ async def _since(*calls: tuple[str, str], first: str = READ) -> str:
                 ("bash", '{"command": "cd /repo && git log"}'),
                 ("view", READ),
             ],
-            " (later calls with src/prices.py: bash, view)",
+            " (later calls with prices.py: bash, view)",
         ),
-        ("{}", [("list", "{}"), ("read", "{}")], " (later calls with read {}: read)"),
         (
-            '{"order_id": "#W2378"}',
-            [("refund", '{"order": "#W2378", "why": "late"}')],
-            " (later calls with #W2378: refund)",
+            '{"command": "sed -n 1,200p /repo/src/prices.py"}',
+            [
+                ("edit", '{"path": "C:\\\\src\\\\prices.py"}'),
+                ("bash", "sed -n 1,200p src/other.py"),
+            ],
+            " (later calls with prices.py: edit)",
         ),
+        (
+            '{"to": "ann@shop.example", "url": "https://api.shop.example/v1"}',
+            [("send", '{"to": "bob@shop.example", "url": "https://api.shop.example/v2"}')],
+            "",
+        ),
+        ("{}", [("list", "{}"), ("read", "{}")], ""),
     ],
 )
-async def test_recalled_text_tells_which_later_calls_name_the_same(
+async def test_recalled_text_tells_which_later_calls_name_the_same_file(
     first: str, calls: list[tuple[str, str]], since: str
 ) -> None:
-    """It is the thing that fewest calls name, or the call itself if that names nothing; a call that reads memory is none."""
-    reads_memory = ("search_memory", '{"query": "src/prices.py #W2378"}')
+    """Hosts, addresses and tools are no files, in whatever folder the file is; a call that reads memory is none of them."""
+    reads_memory = ("search_memory", '{"query": "src/prices.py"}')
     assert await _since(reads_memory, *calls, first=first) == since
 
 
@@ -80,4 +88,17 @@ async def test_what_an_output_came_after_is_not_said() -> None:
     read = user("Read it."), call("read", arguments=READ), results(CODE, name="read")
     *_, found, _ = await fill(context, *read, *edit, *again, user("What is price_region177?"))
     assert "def price_region177(order):" in shown(found)
+    assert "later calls" not in shown(found)
+
+
+async def test_calls_before_the_text_came_are_not_said() -> None:
+    """A text of another conversation may have come after the calls of this one."""
+    store = SQLAlchemyStore("sqlite://")
+    other = MemoryContext("ann", store=store, thread_id="other")
+    await fill(other, user("Read it."), call("read", arguments=READ), results(CODE, name="read"))
+    context = MemoryContext("ann", store=store, thread_id="this")
+    edit = call("edit", arguments=READ, number=2), results("Done.", number=2)
+    asks = user("What does price_region177 return?")
+    *_, found, _ = await fill(context, user("Edit it."), *edit, asks)
+    assert "from another conversation" in shown(found)
     assert "later calls" not in shown(found)

@@ -23,7 +23,7 @@ RECALLED_PART = "{ref}\n{text}"
 MORE_MATCH = "(at least {count} more match)"
 ORIGIN = " ({origin})"
 ELSEWHERE = " (from another conversation, {thread}, first stored {when:%Y-%m-%d %H:%M} UTC)"
-CALLS_SINCE = " (later calls with {thing}: {tools})"
+CALLS_SINCE = " (later calls with {file}: {tools})"
 RECALL_FOOTER = "(end of what was recalled)"
 
 # What an argument is like stands here and not with each of them: there it takes a tenth more tokens.

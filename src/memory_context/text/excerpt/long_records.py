@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -18,6 +19,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
     LEAST_ALIKE,
     STAMPED,
     FormedLine,
+    is_below_gap,
     lines_in,
     openers_of,
 )
@@ -33,7 +35,9 @@ MOST_NAMES = 20
 LEAST_FIELDS = 4
 # Shorter ones, on average, are mostly shown together with their names.
 LEAST_LENGTH = 600
-_NAME = re.compile(r"""(?i)\W*[\w./-]*(?:name|title)["']?\s*[:=|]""")
+# A key that is, or ends with, a word for a name: `full_name`, but not `Filename`.
+_NAME = re.compile(r"""(?i)\W*(?:[\w./-]*[\W_])?(?:name|title)["']?\s*[:=|]""")
+_WORD = re.compile(r"\w")
 _FIELD = re.compile(r"\W*[\w./-]+\s*[:=]\s+\S")
 
 
@@ -64,21 +68,31 @@ def long_record_at(text: str, place: int) -> LongRecord | None:
 def long_records(text: str) -> Sequence[LongRecord]:
     """Return the records that a text consists of, in order: most of them have mostly the same fields as the next one.
 
-    Their names are the lines that open them, else the first ones with a name or a title, else any first ones, such as
-    ids, that tell them apart.
+    Their names are the headings that open them, else the outermost lines with a name or a title, else the first lines,
+    such as ids, that tell them apart.
     """
     if len(text) > LONGEST_TEXT:
         return ()
     lines = list(lines_in(text, 0, len(text), frozenset()))
+    counts = Counter(line.form for line in lines)
     openers = openers_of(text, lines)
     # The entries of a log are no long records.
     if STAMPED in openers:
         return ()
     for opener in openers[:MOST_OPENERS]:
-        records = [_record(lines, index) for index, line in enumerate(lines) if line.form == opener]
+        firsts = [index for index, line in enumerate(lines) if line.form == opener]
+        records = [_record(lines, first) for first in firsts]
         length = sum(record[-1].stop - record[0].start for record in records)
-        if length >= LEAST_LENGTH * len(records) and _are_alike(records):
-            return _named(text, records)
+        if length < LEAST_LENGTH * len(records):
+            continue
+        if _are_alike(records):
+            titled = [_has_title(text, lines, counts, first) for first in firsts]
+            if sum(titled) > len(records) / 2:
+                return ()
+            return _named(text, [*records[:-1], _without_what_follows(text, records)])
+        # A form within records that differ does not tell where these end.
+        if sum(is_below_gap(text, lines[first].start) for first in firsts) > len(firsts) / 2:
+            return ()
     return ()
 
 
@@ -104,16 +118,40 @@ def _are_alike(records: Sequence[Sequence[FormedLine]]) -> bool:
     return sum(alike) > len(alike) / 2
 
 
+def _has_title(
+    text: str, lines: Sequence[FormedLine], counts: Mapping[str, int], first: int
+) -> bool:
+    """Return whether the line right above a record is its title: it has words of its own, or none that is a key."""
+    above = lines[first - 1] if first else lines[first]
+    if above.stop + 1 != lines[first].start or above.closes:
+        return False
+    is_own = counts[above.form] == 1 or not above.form[-1:].isalnum()
+    return is_own and _WORD.search(text, above.start, above.stop) is not None
+
+
+def _without_what_follows(
+    text: str, records: Sequence[Sequence[FormedLine]]
+) -> Sequence[FormedLine]:
+    """Return the last record without what follows it: from the first line below a gap on that no other record has."""
+    known = {line.form for record in records[:-1] for line in record}
+    last = records[-1]
+    for place, line in enumerate(last):
+        if line.form not in known and is_below_gap(text, line.start):
+            return last[:place]
+    return last
+
+
 def _named(text: str, records: Sequence[Sequence[FormedLine]]) -> Sequence[LongRecord]:
     """Return the records with their names; none if no line tells them apart."""
     opener = records[0][0]
-    is_heading = not _FIELD.match(text, opener.start, opener.stop)
 
-    def rank(line: FormedLine) -> int:
-        """Return 0 for a heading, 1 for a name or a title, and 2 for any other line."""
-        if is_heading and line is opener:
-            return 0
-        return 1 if _NAME.match(text, line.start, line.stop) else 2
+    def rank(line: FormedLine) -> tuple[int, int]:
+        """Return 0 for a heading, 1 for a name or a title, 2 for the first field, and 3 for any other line."""
+        if line is opener:
+            return (2 if _FIELD.match(text, line.start, line.stop) else 0), 0
+        if _NAME.match(text, line.start, line.stop):
+            return 1, line.depth
+        return 3, 0
 
     by_form = [{line.form: line for line in reversed(record)} for record in records]
     for line in sorted(records[0], key=rank)[:MOST_NAMES]:

@@ -127,10 +127,6 @@ def _record_at(text: str, start: int, stop: int, asked: Sequence[int]) -> Record
     """Return the record around a place, or a part of it that makes sense by itself if it is long."""
     begin = line_start(text, start)
     end = line_end(text, stop)
-    unnumbered = without_indenting_numbers(text)
-    if unnumbered is not text:
-        start = max(begin, unnumbered.find(text[start:stop], begin, end))
-        text = unnumbered
     part: Span | None = None
     if end - begin > LONG_LINE:
         around = LONG_LINE // 2
@@ -146,9 +142,11 @@ def _record_at(text: str, start: int, stop: int, asked: Sequence[int]) -> Record
         return record
     if section is not None and section.is_record:
         return Record(*section.span, section.heads, comes_again=True)
-    repeated = repeated_block(text, begin, end)
+    # Only whole lines count here, and they begin and end at the same offsets.
+    lines = without_indenting_numbers(text)
+    repeated = repeated_block(lines, begin, end)
     if repeated is None:
-        record = _block_at(text, begin, end)
+        record = _block_at(lines, begin, end)
     else:
         span, heads = repeated
         record = Record(*span, heads, comes_again=True)
@@ -171,8 +169,8 @@ def _in_long_record(text: str, record: Record, around: LongRecord, asked: Sequen
         if not record.start <= place < record.stop:
             lines[line_start(text, place), line_end(text, place)] += 1
     for (start, stop), _ in lines.most_common():
-        above = heads_above(text, start, depth_of(text, start))
-        new = {one for one in (*above, (start, stop)) if one[0] >= around.start} - {*shown}
+        above = heads_above(text, start, depth_of(text, start), farthest=around.start)
+        new = {*above, (start, stop)} - {*shown}
         left -= sum(end - begin for begin, end in new)
         if left < 0:
             break

@@ -50,7 +50,7 @@ _FORM = re.compile(
     r"""
     (?P<depth> \s* )
     (?P<marks> [^\w\s]* \s* (?: \d+ (?=[.)]\s) )? )
-    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=["']?\s*[:=|>]) ) )? )
+    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=["']?\s*[:=|>](?!=)) ) )? )
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -130,7 +130,7 @@ def openers_of(text: str, lines: Sequence[FormedLine]) -> list[str]:
     """
     forms = {line.start: line.form for line in lines if not line.closes}
     counts = Counter(forms.values())
-    below_gap = Counter(form for start, form in forms.items() if _is_below_gap(text, start))
+    below_gap = Counter(form for start, form in forms.items() if is_below_gap(text, start))
     openers = [form for form, count in counts.items() if count > 1]
 
     def order(form: str) -> tuple[bool, bool]:
@@ -141,7 +141,7 @@ def openers_of(text: str, lines: Sequence[FormedLine]) -> list[str]:
     return sorted(openers, key=order)
 
 
-def _is_below_gap(text: str, start: int) -> bool:
+def is_below_gap(text: str, start: int) -> bool:
     """Return whether a line is the first one of the text, or the line above it has no words: it is blank or a rule."""
     if start == 0:
         return True
@@ -303,6 +303,7 @@ def heads_above(
     depth: int,
     openers: Sequence[str] = (),
     words: AbstractSet[str] = frozenset(),
+    farthest: int = 0,
 ) -> list[Span]:
     """Return the lines above a place that open the blocks and records around it, outermost first.
 
@@ -315,11 +316,12 @@ def heads_above(
         depth: How far it is indented.
         openers: The forms of lines that open longer records, outermost first.
         words: The first words that count as forms.
+        farthest: The offset above which no line counts.
     """
     heads = list[Span]()
     rank = len(openers)
     stop = start - 1
-    farthest = max(0, start - FARTHEST_HEAD)
+    farthest = max(farthest, start - FARTHEST_HEAD)
     while (rank or depth) and stop > farthest and len(heads) < MOST_HEADS:
         begin = line_start(text, stop)
         end = stop
