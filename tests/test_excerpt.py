@@ -2128,3 +2128,26 @@ def test_a_line_of_a_method_comes_with_its_method_and_its_class(number: str) -> 
     above, _, _ = shown.partition("return default_37")
     expected = ["class Kind37(Base):", "def convert(self, value):", "if value is None:"]
     assert re.findall(r"(?:class|def|if) .*:", above)[-3:] == expected
+
+
+def test_a_block_that_has_ended_is_no_head() -> None:
+    """One resource is not inside another that the same segment ends; a function's body stays below its first line."""
+    plan = "\n".join(
+        f'resource "aws_security_group_rule" "the_rule_with_a_long_name_{n}" {{\n'
+        f'  cidr_blocks = ["10.{n}.0.0/16", "10.{n}.1.0/16", "10.{n}.2.0/16"]\n}}'
+        for n in range(9)
+    )
+    for segment in split(plan).segments:
+        assert len(segment.heads) < 2
+    code = "\n".join(
+        f"def convert_{n}(\n    first: dict[str, list[int]] = {{'one': [1, 2], 'two': [3, 4], 'three': [5, 6]}},\n"
+        f"    second: dict[str, list[int]] = {{'four': [1, 2], 'five': [3, 4], 'six': [5, 6]}},\n) -> None:\n"
+        f"    if first is not None and second is not None and len(first) > len(second):\n"
+        f"        return second_line_of_the_body_{n}(first, second, 'and all of the words that come after')"
+        for n in range(9)
+    )
+    found = split(code)
+    for index, segment in enumerate(found.segments):
+        if number := re.search(r"second_line_of_the_body_(\d)", found.shown(index)):
+            heads = "".join(map(found.shown, segment.heads))
+            assert f"def convert_{number[1]}(" in heads + found.shown(index)

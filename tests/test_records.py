@@ -11,6 +11,7 @@ from typing import Any
 from for_each import for_each
 from memory_context.text.excerpt.excerpt import excerpt, show_records
 from memory_context.text.excerpt.headed_sections import section_at
+from memory_context.text.excerpt.long_records import long_records
 from memory_context.text.excerpt.record_around_place import record_at
 from memory_context.text.rows.names_above_rows import end_of_names
 
@@ -1033,3 +1034,56 @@ def test_line_numbers_of_a_viewer_change_no_record(
     shown = _shown("\n".join(lines), wanted).removesuffix(" …")
     assert shown.endswith("\n".join(lines[first - 1 : last]))
     assert lines[3] in shown
+
+
+def _names_of_long_records(text: str) -> list[str]:
+    return [text[slice(*record.name)].strip(" ,") for record in long_records(text)]
+
+
+_FIELDS = "".join(f"Field_{n}: value of the field {n}\n" for n in range(30))
+
+
+def test_a_long_record_is_named_by_its_own_fields_before_those_of_things_inside_it() -> None:
+    """An order is not called as its first line is; a pod, none of whose own fields tells it apart, is as its metadata."""
+    orders = [
+        {
+            "lines": [{"name": f"shoe{n}"}],
+            **{f"field_{k}": f"value of {k}" for k in range(30)},
+            "order_id": n,
+        }
+        for n in range(5)
+    ]
+    assert _names_of_long_records(json.dumps(orders, indent=2)) == [
+        f'"order_id": {n}' for n in range(5)
+    ]
+    pods = "".join(
+        f"- kind: Pod\n  metadata:\n    name: web-{n}\n  spec:\n"
+        + "".join(f"    option_{k}: value of the option {k}\n" for k in range(30))
+        for n in range(5)
+    )
+    assert _names_of_long_records(pods) == [f"name: web-{n}" for n in range(5)]
+
+
+@for_each("title", ["web-{}:\n", "web-{}:\n\n", "web {}\n"])
+def test_records_below_titles_of_their_own_are_no_long_records(title: str) -> None:
+    """Otherwise the title of each would be in the record before it, and its values below another name."""
+    assert not long_records("".join(title.format(n) + f"Host: h{n}\n{_FIELDS}" for n in range(5)))
+
+
+def test_what_follows_the_last_long_record_is_not_of_it() -> None:
+    """An error below it is not the last machine's."""
+    text = "\n".join(f"Host: h{n}\n{_FIELDS}" for n in range(5))
+    assert _names_of_long_records(text) == [f"Host: h{n}" for n in range(5)]
+    error = f"{text}\nError: disk pressure on node-3\n"
+    assert long_records(error)[-1].stop < error.index("Error")
+
+
+def test_a_form_within_records_that_differ_makes_no_long_records() -> None:
+    """Packages without the field that others have would count as parts of the one above them."""
+    packages = "\n".join(
+        f"Package: p{n}\n"
+        + (f"Source: s{n}\n" if n % 2 else "")
+        + "".join(f"{'ab'[n % 2]}_{k}: value of the field {k}\n" for k in range(30))
+        for n in range(12)
+    )
+    assert not long_records(packages)

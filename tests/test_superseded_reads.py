@@ -43,40 +43,33 @@ async def _since(*calls: tuple[str, str], first: str = READ) -> str:
         (READ, [("edit", '{"path": "src/other.py"}'), ("status", "{}")], ""),
         (
             READ,
-            [("edit", '{"path": "src/prices.py", "new": "rate = 9.5"}')],
-            " (later calls with prices.py: edit)",
+            [("edit", '{"path": "lib/src/prices.py"}'), ("note", '{"text": "src/prices.py"}')],
+            "",
         ),
         (
-            '{"command": "cd /repo && cat src/prices.py | head -600"}',
-            [
-                ("bash", '{"command": "cd /repo && ls src/"}'),
-                ("bash", '{"command": "cd /repo && sed -i s/9/8/ src/prices.py"}'),
-                ("bash", '{"command": "cd /repo && git log"}'),
-                ("view", READ),
-            ],
-            " (later calls with prices.py: bash, view)",
+            READ,
+            [("edit", '{"file_path": "./src/prices.py", "new": "rate = 9.5"}'), ("test", READ)],
+            " (later calls with src/prices.py: edit, test)",
         ),
         (
-            '{"command": "sed -n 1,200p /repo/src/prices.py"}',
-            [
-                ("edit", '{"path": "C:\\\\src\\\\prices.py"}'),
-                ("bash", "sed -n 1,200p src/other.py"),
-            ],
-            " (later calls with prices.py: edit)",
+            '{"path": "donn\\u00e9es.csv"}',
+            [("edit", '{"path": "ann\\u00e9es.csv"}'), ("append", '{"path": "données.csv"}')],
+            " (later calls with données.csv: append)",
         ),
         (
-            '{"to": "ann@shop.example", "url": "https://api.shop.example/v1"}',
-            [("send", '{"to": "bob@shop.example", "url": "https://api.shop.example/v2"}')],
+            '{"url": "https://shop.example/v1", "password": "Sunny.Day42", "file_text": "a\\nb.c"}',
+            [("log_in", '{"url": "https://shop.example/v1", "password": "Sunny.Day42"}')],
             "",
         ),
         ("{}", [("list", "{}"), ("read", "{}")], ""),
+        ("no JSON", [("read", "no JSON")], ""),
     ],
 )
-async def test_recalled_text_tells_which_later_calls_name_the_same_file(
+async def test_recalled_text_tells_which_later_calls_have_the_path_of_its_own(
     first: str, calls: list[tuple[str, str]], since: str
 ) -> None:
-    """Hosts, addresses and tools are no files, in whatever folder the file is; a call that reads memory is none of them."""
-    reads_memory = ("search_memory", '{"query": "src/prices.py"}')
+    """Other arguments are no paths, a path in another folder is another file, and a call that reads memory is none."""
+    reads_memory = ("search_memory", READ)
     assert await _since(reads_memory, *calls, first=first) == since
 
 

@@ -1,6 +1,6 @@
 """Tell which calls came after an output and name the file that it is about: the file may have been edited since.
 
-No tool is known by its name. What counts is that a later call of this conversation names the same file.
+No tool is known by its name. What counts is that a later call of this conversation has the same path as an argument.
 """
 
 from __future__ import annotations
@@ -12,42 +12,50 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.message import Message
 from memory_context.model.item import MemoryItem
 from memory_context.model.tool_names import READING_TOOLS
+from memory_context.text.json_documents import parse
+from memory_context.text.python_literals import is_object
 
 # Of more tools, the last ones are named.
 MOST_TOOLS = 3
-# The name of a file, without its folders: it ends with a dot and letters. No address of mail or of the web does count, and
-# no call in code, such as `frame.head()`.
-_FILE = re.compile(r"(?<![\w@.-])(?<!//)[\w-][\w.-]{0,60}\.[A-Za-z]\w{0,7}(?![\w(-]|\.\w)")
+LONGEST_PATH = 120
+# The name of an argument that may be a path: `path`, `file_path`, `filename`, `target_file`.
+_NAMES_FILE = re.compile(r"(?i)path|file")
+# A path has a dot or a slash, and a file's content is not on one line.
+_PATH = re.compile(r"[^\n./\\]*[./\\][^\n]*")
 
 
 def calls_since(item: MemoryItem, messages: Sequence[Message]) -> str:
-    """Return which calls after an output name a file that its own call names; empty if none does.
+    """Return which calls after an output have the path of its own call as an argument; empty if none has.
 
-    Of several files, it is the one that fewest of these calls name: in ``diff old.py new.py``, not the one that all edit.
     Nor are there any for an output that did not come in this conversation, where nobody knows what came first.
     """
-    later = _calls_after(item.memory_key, messages)
-    files = dict.fromkeys(_FILE.findall(f"{item.content_metadata.get('arguments')}"))
-    named = dict[str, list[str]]()
-    for file in files:
-        pattern = re.compile(rf"(?<![\w@.-]){re.escape(file)}(?![\w-])")
-        tools = [tool for tool, arguments in later if pattern.search(arguments)]
-        if tools:
-            named[file] = tools
-    if not named:
+    own = _paths(f"{item.content_metadata.get('arguments')}")
+    if not own:
         return ""
-    file = min(named, key=lambda one: len(named[one]))
-    tools = list(dict.fromkeys(named[file]))[-MOST_TOOLS:]
-    return prompts.CALLS_SINCE.format(file=file, tools=", ".join(tools))
-
-
-def _calls_after(key: str, messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """Return the tools and arguments of all calls, but for those that read memory, after the last output with a key."""
-    calls = list[tuple[str, str]]()
+    tools = dict[str, None]()
     for message in reversed(messages):
-        if key in message.keys_of_outputs:
-            return calls[::-1]
-        for call in reversed(message.calls):
-            if call.name not in READING_TOOLS:
-                calls.append((call.name, call.arguments))
-    return []
+        if item.memory_key in message.keys_of_outputs:
+            break
+        for call in message.calls:
+            if call.name not in READING_TOOLS and own & _paths(call.arguments):
+                tools[call.name] = None
+    else:
+        return ""
+    if not tools:
+        return ""
+    named = list(tools)[:MOST_TOOLS]
+    return prompts.CALLS_SINCE.format(file=", ".join(sorted(own)), tools=", ".join(named[::-1]))
+
+
+def _paths(arguments: str) -> set[str]:
+    """Return the paths among the arguments of a call."""
+    value = parse(arguments)
+    if not is_object(value):
+        return set()
+    paths = set[str]()
+    for name, argument in value.items():
+        if _NAMES_FILE.search(name) and isinstance(argument, str):
+            path = argument.removeprefix("./")
+            if len(path) <= LONGEST_PATH and _PATH.fullmatch(path):
+                paths.add(path)
+    return paths

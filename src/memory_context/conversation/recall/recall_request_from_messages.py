@@ -41,7 +41,7 @@ class RecallRequest:
         in_sight: Returns whether the prompt contains a text before the message.
         is_told: Returns whether the prompt contains a text there in something that no person wrote.
         answer: The newest answer of a model before the message; "" if there is none.
-        calls_since: Returns which calls after an output name the file that its own call names.
+        calls_since: Returns which calls after an output have the path of its own call as an argument.
     """
 
     message: str

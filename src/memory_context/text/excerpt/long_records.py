@@ -30,7 +30,7 @@ LONGEST_TEXT = 300_000
 # So many forms are tried, the outermost first: thousands of forms in thousands of lines take time.
 MOST_OPENERS = 12
 # So many lines of the first record are tried for its name.
-MOST_NAMES = 20
+MOST_NAMES = 40
 # Two neighbouring records have at least so many forms of lines in common.
 LEAST_FIELDS = 4
 # Shorter ones, on average, are mostly shown together with their names.
@@ -68,8 +68,8 @@ def long_record_at(text: str, place: int) -> LongRecord | None:
 def long_records(text: str) -> Sequence[LongRecord]:
     """Return the records that a text consists of, in order: most of them have mostly the same fields as the next one.
 
-    Their names are the headings that open them, else the outermost lines with a name or a title, else the first lines,
-    such as ids, that tell them apart.
+    Their names are the headings that open them, else lines with a name or a title, else their first fields, such as ids,
+    that tell them apart; and if no field of the records themselves does, those of something inside them.
     """
     if len(text) > LONGEST_TEXT:
         return ()
@@ -121,9 +121,11 @@ def _are_alike(records: Sequence[Sequence[FormedLine]]) -> bool:
 def _has_title(
     text: str, lines: Sequence[FormedLine], counts: Mapping[str, int], first: int
 ) -> bool:
-    """Return whether the line right above a record is its title: it has words of its own, or none that is a key."""
-    above = lines[first - 1] if first else lines[first]
-    if above.stop + 1 != lines[first].start or above.closes:
+    """Return whether the line above a record is its title: it has words of its own, or none that is a key."""
+    if not first:
+        return False
+    above = lines[first - 1]
+    if above.depth > lines[first].depth or above.closes:
         return False
     is_own = counts[above.form] == 1 or not above.form[-1:].isalnum()
     return is_own and _WORD.search(text, above.start, above.stop) is not None
@@ -143,15 +145,17 @@ def _without_what_follows(
 
 def _named(text: str, records: Sequence[Sequence[FormedLine]]) -> Sequence[LongRecord]:
     """Return the records with their names; none if no line tells them apart."""
-    opener = records[0][0]
+    opener, *below = records[0]
+    outermost = min(line.depth for line in below if not line.closes)
 
     def rank(line: FormedLine) -> tuple[int, int]:
-        """Return 0 for a heading, 1 for a name or a title, 2 for the first field, and 3 for any other line."""
-        if line is opener:
-            return (2 if _FIELD.match(text, line.start, line.stop) else 0), 0
+        """Return 0 for a heading, 1 for a name, 2 for another field of the record itself, and 3 or 4 for those inside."""
+        if line is opener and not _FIELD.match(text, line.start, line.stop):
+            return 0, 0
+        is_inside = line.depth > outermost
         if _NAME.match(text, line.start, line.stop):
-            return 1, line.depth
-        return 3, 0
+            return (3 if is_inside else 1), line.depth
+        return (4 if is_inside else 2), 0
 
     by_form = [{line.form: line for line in reversed(record)} for record in records]
     for line in sorted(records[0], key=rank)[:MOST_NAMES]:

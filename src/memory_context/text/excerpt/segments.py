@@ -438,9 +438,10 @@ def _enter_scope(
     heads = tuple(block for _, block in scopes)
     is_definition = _DEFINITION.match(text, begin, begin + LONG_LINE)
     if is_definition or text[begin:stop].rstrip().endswith(_OPENINGS):
-        # A block that this segment ends, as `} else {` does, is not around the one that it begins.
-        while scopes and scopes[-1][0] >= depth:
-            scopes.pop()
+        # The block that `} else {` ends is not around the one that it begins; `}: Props) {` ends only a list of arguments.
+        if text.startswith("}", begin) and not text.startswith("}:", begin):
+            while scopes and scopes[-1][0] >= depth:
+                scopes.pop()
         scopes.append((depth, index))
     return heads
 
