@@ -133,7 +133,8 @@ class RecalledText:
             if rank in least:
                 older = [least[other] for other in order[place + 1 :]]
                 share = share_of(budget, least[rank], sum(older))
-            part, lines = self._part(item, expansion, request, share)
+            ref = self._ref(item, request)
+            part, lines = self._part(ref, item, expansion, request, share)
             if part and not request.in_sight(lines.text):
                 shown[rank] = part
                 budget -= count(part) + 1
@@ -147,11 +148,10 @@ class RecalledText:
         return count(ref) + 1 + least_cost(item.text, expansion.records, count)
 
     def _part(
-        self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
+        self, ref: str, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
     ) -> tuple[str, Excerpt]:
-        """Return a memory's reference with the wanted lines below it, and these lines; empty if the budget is too small."""
+        """Return a memory's *ref* with the wanted lines below it, and these lines; empty if the budget is too small."""
         count = self.manager.counter.count
-        ref = self._ref(item, request)
         tokens_left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
         more = ""
         if expansion.more:
@@ -196,7 +196,8 @@ class RecalledText:
             line = self._ref(item, request)
             lines = Excerpt("")
             if not is_secret(item):
-                part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))
+                tokens = min(budget, FOUND_TOKENS)
+                part, lines = self._part(line, item, expansion, request, tokens)
                 if part and lines.text in shown:
                     continue
                 shown.add(lines.text)
