@@ -61,7 +61,7 @@ from memory_context import MemoryContext, MemoryItem, MemoryManager, default_cou
 from memory_context.conversation.message import Message, as_lines
 from memory_context.conversation.recall.judge_records import Question
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
-from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.relevance.recall_candidates_and_their_calls import RecallCandidate
 from memory_context.text.words_and_names import STOP_WORDS
 
 CHUNK = 1000

@@ -49,9 +49,10 @@ from memory_context.exceptions import (
     StoreUnavailableError,
 )
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.model.auditor_and_its_entries import ACTIONS, WAITING, Auditor
+from memory_context.model.audit_entries import ACTIONS
 from memory_context.runtime import circuit_breaker
 from memory_context.stores import Compressed
+from memory_context.stores.auditor_with_waiting_entries import WAITING, Auditor
 from messages import LOG, results, user
 
 Did = list[tuple[str, str]]

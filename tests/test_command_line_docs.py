@@ -14,7 +14,7 @@ import typer
 from for_each import for_each
 from memory_context import MemoryManager, ModelCall
 from memory_context.cli import app, run
-from memory_context.model.auditor_and_its_entries import ACTIONS
+from memory_context.model.audit_entries import ACTIONS
 from messages import LOG
 
 PAGE = (Path(__file__).parents[1] / "docs/command-line.md").read_text("utf-8")

@@ -48,7 +48,6 @@ from memory_context.stores.sql import (
     engine_setup,
     eviction_and_quota,
     insert_overwrite_or_reuse,
-    row_deletion,
     sqlalchemy_store,
     urls,
 )
@@ -668,7 +667,13 @@ def test_records_are_locked_in_the_order_of_their_keys(postgres_url: str) -> Non
             store.put(ANN, item)
         for verb, first, second in (
             (lambda: store.touch(ANN, ["b", "a"]), 3, 2),
-            (lambda: store.database.write(row_deletion.evict, [memories.c.user_id == "ann"]), 3, 2),
+            (
+                lambda: store.database.write(
+                    eviction_and_quota.evict, [memories.c.user_id == "ann"]
+                ),
+                3,
+                2,
+            ),
             (lambda: store.restore(ANN, backwards[:2]), 1, 0),
         ):
 

@@ -32,7 +32,7 @@ from memory_context.text.relevance.question_terms import (
     is_pointed_at,
 )
 from memory_context.text.relevance.reasons_for_records import Expansion
-from memory_context.text.relevance.searched_candidates import Ranges, RecallCandidate
+from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges, RecallCandidate
 
 QUESTION = "Explain the ORA-00942 error on table customers"
 LOG = "start\nORA-00942: no such table\nend"

@@ -24,7 +24,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.copy_export_import import export_memories
 from memory_context.memory.gc_by_retention_rules import RetentionRule, count_expired, delete_expired
-from memory_context.model.auditor_and_its_entries import AuditEntry
+from memory_context.model.audit_entries import AuditEntry
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.stores import (

@@ -26,7 +26,10 @@ from memory_context.testing import ScriptedChatClient
 from memory_context.text.index.term_hits import term_hits
 from memory_context.text.relevance.chosen_records import best_lines
 from memory_context.text.relevance.question_terms import asked_terms
-from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
+from memory_context.text.relevance.recall_candidates_and_their_calls import (
+    RecallCandidate,
+    SearchedCandidates,
+)
 from memory_context.text.relevance.term_occurrences import FoundTerms, wanted_lexemes
 from messages import LOG, call, results, user
 from test_context import fill

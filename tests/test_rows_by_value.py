@@ -10,7 +10,7 @@ from memory_context.conversation.recall.judge_records import (
 )
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.model.item import MemoryItem
-from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.relevance.recall_candidates_and_their_calls import RecallCandidate
 from memory_context.text.relevance.superlatives_and_bounds import asked_value
 
 PODS = "\n".join(

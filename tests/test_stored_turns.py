@@ -20,7 +20,7 @@ from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.excerpt.turns_of_conversations import turn_at
-from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.relevance.recall_candidates_and_their_calls import RecallCandidate
 from memory_context.tools.retrieve_search_store import SEARCHING
 from messages import call, results, user
 from test_context import fill, shown

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from memory_context.memory.package_text_and_what_was_used import ContextPackage
     from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.usage_gauges import Observed, observe
-    from memory_context.model.auditor_and_its_entries import AuditEntry, AuditTrail
+    from memory_context.model.audit_entries import AuditEntry
     from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         SQLAlchemyStore,
         SQLAuditTrail,
     )
+    from memory_context.stores.auditor_with_waiting_entries import AuditTrail
     from memory_context.text.redact import Redacted, RedactionPattern, Redactor
     from memory_context.text.tokens.counter import (
         TokenCounter,
@@ -161,8 +162,8 @@ __all__ = [
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "sentences_models_read",
     "AgentMemoryService": "agent_files.agent_file_service",
-    "AuditEntry": "model.auditor_and_its_entries",
-    "AuditTrail": "model.auditor_and_its_entries",
+    "AuditEntry": "model.audit_entries",
+    "AuditTrail": "stores.auditor_with_waiting_entries",
     "ContextAssembler": "memory.assembler",
     "ContextPackage": "memory.package_text_and_what_was_used",
     "ConversationMemory": "memory.chat_history",

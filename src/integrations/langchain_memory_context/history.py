@@ -14,10 +14,10 @@ from memory_context.conversation.conversations_of_many_users import HostedConver
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy, fold_at_once_policy
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.chat_history import ConversationMemory
-from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 
 
 class MemoryContextChatMessageHistory(BaseChatMessageHistory):

@@ -102,12 +102,12 @@ from memory_context.conversation.references.texts_as_files_for_tools import with
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop, wait_for
 from memory_context.stores import AnyStore
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]

@@ -73,7 +73,6 @@ from memory_context.conversation.transcript_entries import entries_of, stored_be
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.displayed import Displayed
 from memory_context.model.scope import check_no_url
@@ -81,6 +80,7 @@ from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop
 from memory_context.sentences_models_read import MEMORY_INSTRUCTIONS
 from memory_context.stores import AnyStore, SQLAuditTrail, as_store
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.auditor_and_its_entries import Action, AnyAuditTrail
+from memory_context.model.audit_entries import Action
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import JSON, MemoryItem
@@ -35,6 +35,7 @@ from memory_context.model.scope import Scope, check_no_url
 from memory_context.runtime import log_events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 from memory_context.text.json_documents import json_of_any
 
 T = TypeVar("T")

@@ -26,11 +26,11 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.descriptions_by_a_summarizer import as_summaries
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import log_events
 from memory_context.stores import AnyStore, as_auditor, as_store
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 
 KEPT_CONVERSATIONS = 1000
 # The notes that end with a run: the run's own, and its task's unless `ends_task` is off.

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.model.json_object import JsonObject, members_of
 from memory_context.model.reference import KEPT_REFERENCES, leading_key, referenced_keys
-from memory_context.text.relevance.searched_candidates import Ranges
+from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 
 MEMORY_SOURCE = "memory_context"
 """The source of messages that this library puts into a conversation."""

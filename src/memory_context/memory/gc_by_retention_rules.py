@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.auditor_and_its_entries import AnyAuditTrail
 from memory_context.model.batches import slices_of
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
+from memory_context.stores.auditor_with_waiting_entries import AnyAuditTrail
 from memory_context.stores.protocol import Progress
 from memory_context.stores.sql.listings_and_totals_of_memories import (
     EXPIRED,

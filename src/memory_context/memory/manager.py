@@ -28,7 +28,7 @@ from memory_context.memory.redacted_records import redacted_facts, with_redacted
 from memory_context.memory.sql_over_memories import query
 from memory_context.memory.substring_search import containing
 from memory_context.memory.summary_of_a_memory import summary_of
-from memory_context.model.auditor_and_its_entries import Action, Auditor, AuditTrail
+from memory_context.model.audit_entries import Action
 from memory_context.model.call_log_records import (
     CallFilter,
     CallKind,
@@ -71,6 +71,7 @@ from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as_store, reindexed
+from memory_context.stores.auditor_with_waiting_entries import Auditor, AuditTrail
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.describe.description import counted
 from memory_context.text.excerpt.excerpt import excerpt

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from memory_context.display.escaped_html import Html, joined, key_name, soft, table, tag
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.auditor_and_its_entries import AuditEntry
+from memory_context.model.audit_entries import AuditEntry
 from memory_context.stores import SQLAuditTrail
 from memory_context.stores.sql.listings_and_totals_of_memories import Catalog
 

@@ -50,7 +50,7 @@ from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named, referenced_keys
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime.telemetry import operation
-from memory_context.text.relevance.searched_candidates import Ranges
+from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 from memory_context.text.words_and_names import terms
 

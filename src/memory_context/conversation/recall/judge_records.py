@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory_context.model.call_log_records import Intent
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.relevance.reasons_for_records import Expansion
-from memory_context.text.relevance.searched_candidates import RecallCandidate
+from memory_context.text.relevance.recall_candidates_and_their_calls import RecallCandidate
 
 
 @dataclass(frozen=True, slots=True)

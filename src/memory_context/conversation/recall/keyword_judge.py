@@ -23,7 +23,7 @@ from memory_context.text.relevance.question_terms import (
     names_pointed_at,
 )
 from memory_context.text.relevance.reasons_for_records import Expansion, listed
-from memory_context.text.relevance.searched_candidates import SearchedCandidates
+from memory_context.text.relevance.recall_candidates_and_their_calls import SearchedCandidates
 from memory_context.text.relevance.term_occurrences import (
     FoundTerms,
     found_as_meant,

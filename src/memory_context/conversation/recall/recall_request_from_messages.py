@@ -14,7 +14,7 @@ from memory_context.model.reference import MemoryRef, without_references
 from memory_context.text.index.analyzer import held_by
 from memory_context.text.lines import without_colours
 from memory_context.text.relevance.question_terms import asked_terms
-from memory_context.text.relevance.searched_candidates import Ranges
+from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 from memory_context.text.relevance.term_occurrences import wanted_lexemes
 
 MAX_CANDIDATES = 500

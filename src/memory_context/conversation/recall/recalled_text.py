@@ -30,8 +30,8 @@ from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
+from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 from memory_context.text.relevance.records_meant import records_meant
-from memory_context.text.relevance.searched_candidates import Ranges
 from memory_context.text.words_of_page import words_of_page
 
 FOUND_TOKENS = 600

@@ -42,7 +42,7 @@ from memory_context.text.relevance.question_terms import (
     names_pointed_at,
 )
 from memory_context.text.relevance.reasons_for_records import Expansion
-from memory_context.text.relevance.searched_candidates import (
+from memory_context.text.relevance.recall_candidates_and_their_calls import (
     Ranges,
     RecallCandidate,
     SearchedCandidates,

@@ -10,16 +10,11 @@ from itertools import islice
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.auditor_and_its_entries import (
-    ACTIONS,
-    Action,
-    AuditEntry,
-    Auditor,
-    AuditTrail,
-)
+from memory_context.model.audit_entries import ACTIONS, Action, AuditEntry
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
+from memory_context.stores.auditor_with_waiting_entries import Auditor, AuditTrail
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.schema import Condition, audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore

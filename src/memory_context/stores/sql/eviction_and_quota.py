@@ -8,11 +8,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.model.item import MemoryItem
+from memory_context.model.item import MemoryItem, now
 from memory_context.model.quota import Quota, check_quota
 from memory_context.model.tiers_and_limits import Capacity, check_room
 from memory_context.runtime import log_events
-from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import (
     IS_ACTIVE,
     MEMORY_IDS,
@@ -20,6 +19,7 @@ from memory_context.stores.sql.schema import (
     memories,
     total_of,
 )
+from memory_context.stores.sql.scopes_and_filters_as_sql import order_of
 from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 
 # An arbitrary number that keeps our locks apart from those of other programs in the same database.
@@ -60,6 +60,17 @@ def make_room(
         # None, if another process has just deleted the one to be evicted; then the rest is counted again.
         if evicted:
             log_events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=evicted)
+
+
+def evict(connection: sa.Connection, where: Conditions) -> list[str]:
+    """Make the active memories that meet *where* inactive; return their keys."""
+    active = MEMORY_IDS.where(*where, IS_ACTIVE)
+    # Locked in the order of their keys first, as in `row_deletion.delete`; FOR NO KEY UPDATE, as an UPDATE does.
+    by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
+    locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
+    statement = sa.update(memories).where(*where, locked)
+    evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
+    return list(connection.scalars(evicted))
 
 
 @contextmanager

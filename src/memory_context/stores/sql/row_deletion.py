@@ -1,4 +1,4 @@
-"""Deleting and evicting memories, in the caller's transaction."""
+"""Deleting memories, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from memory_context.model.item import now
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import (
-    IS_ACTIVE,
     MEMORY_IDS,
     Conditions,
     UTCDateTime,
@@ -16,7 +15,6 @@ from memory_context.stores.sql.schema import (
     deletions,
     memories,
 )
-from memory_context.stores.sql.scopes_and_filters_as_sql import order_of
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, is_postgresql, upsert
 
 
@@ -51,14 +49,3 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     connection.execute(reads.where(access.c.memory_id.in_(doomed)))
     deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
     return list(connection.scalars(deleted))
-
-
-def evict(connection: sa.Connection, where: Conditions) -> list[str]:
-    """Make the active memories that meet *where* inactive; return their keys."""
-    active = MEMORY_IDS.where(*where, IS_ACTIVE)
-    # Locked in the order of their keys first, as in `delete`; FOR NO KEY UPDATE, as an UPDATE does.
-    by_key = active.order_by(*order_of("-memory_key", connection.dialect.name))
-    locked = memories.c.id.in_(by_key.with_for_update(key_share=True))
-    statement = sa.update(memories).where(*where, locked)
-    evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
-    return list(connection.scalars(evicted))

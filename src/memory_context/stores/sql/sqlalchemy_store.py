@@ -53,7 +53,7 @@ from memory_context.stores.sql import (
 from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
-from memory_context.stores.sql.eviction_and_quota import quota_kept
+from memory_context.stores.sql.eviction_and_quota import evict, quota_kept
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared, Values
@@ -85,6 +85,7 @@ from memory_context.stores.sql.transactions import AnyDatabase, Database
 from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.analyzer import wanted_by
 from memory_context.text.index.embedders import AnyEmbedder, Distance, as_embedding_model
+from memory_context.text.index.lexemes_looked_up import MAX_QUERY
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ class SQLAlchemyStore(ClosedAtExit):
         if not query.strip():
             return self.query(scope, filters, limit=limit)
         # A query that consists of stop words or signs has none.
-        wanted = wanted_by(query[: hits_to_memories.MAX_QUERY])
+        wanted = wanted_by(query[:MAX_QUERY])
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:
@@ -410,7 +411,7 @@ class SQLAlchemyStore(ClosedAtExit):
         if seen:
             where.append(memories.c.updated_at == seen)
         if soft:
-            return bool(self.database.write(row_deletion.evict, where))
+            return bool(self.database.write(evict, where))
         check_arguments(reason=reason)
         return bool(self.delete_rows(scope.user_id, where, reason))
 

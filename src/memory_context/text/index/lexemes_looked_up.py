@@ -6,6 +6,8 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
+# In characters. A caller may pass a whole document as a query; this much of it has more lexemes than are looked up.
+MAX_QUERY = 100_000
 MAX_TERMS = 32
 MAX_TRIED = 256
 MAX_READ = 200_000

@@ -11,8 +11,11 @@ from memory_context.text.index.term_hits import term_hits
 from memory_context.text.relevance.chosen_records import relevant, relevant_turns
 from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.ranked_places import RankedPlaces
+from memory_context.text.relevance.recall_candidates_and_their_calls import (
+    RecallCandidate,
+    SearchedCandidates,
+)
 from memory_context.text.relevance.rows_by_value import rows_by_value
-from memory_context.text.relevance.searched_candidates import RecallCandidate, SearchedCandidates
 from memory_context.text.relevance.term_occurrences import found_as_meant, wanted_lexemes
 from memory_context.text.spans import Span
 

@@ -33,7 +33,7 @@ from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import blanked_colours, line_end, line_start
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
-from memory_context.text.relevance.searched_candidates import SearchedCandidates
+from memory_context.text.relevance.recall_candidates_and_their_calls import SearchedCandidates
 from memory_context.text.rows.names_above_rows import names_above
 from memory_context.text.spans import Span
 from memory_context.text.words_and_names import UNSPACED_RUN, unescaped

@@ -23,11 +23,8 @@ from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.text.index.analyzer import held_by, words_found_by
 from memory_context.text.index.chunks_and_metadata_cards import card_of, searchable
 from memory_context.text.index.keyword_and_vector_scores import fused
-from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
+from memory_context.text.index.lexemes_looked_up import MAX_QUERY, MAX_TERMS, MAX_TRIED
 
-# In characters. A caller may pass a whole document as a query; this much of it has more lexemes than
-# are looked up.
-MAX_QUERY = 100_000
 # The number of chunks that are ranked for each memory that is wanted. If they belong to too few
 # memories, it is multiplied by WIDER.
 POOL = 6

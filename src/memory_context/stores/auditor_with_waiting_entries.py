@@ -1,47 +1,20 @@
-"""The audit trail: who stored, recalled, expanded, passed on and deleted which memory, and when. Off by default."""
+"""Write to the audit trail, whose failures never stop the work that is recorded. Off by default."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from memory_context.model.audit_entries import Action, AuditEntry
 from memory_context.model.item import now
 from memory_context.runtime import log_events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.telemetry import Who, count
 
-Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"]
-ACTIONS = get_args(Action)
-
 WAITING = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """An entry of the audit trail: what was done with a memory, without any of its content.
-
-    Attributes:
-        at: When, in UTC.
-        user_id: The memory's owner.
-        agent_id: The agent that did it, if it has a name.
-        thread_id: The conversation in which it was done.
-        memory_key: The memory's key.
-        action: ``stored``: it was written, changed or moved to another tier. ``recalled``: a context brought it back by
-            itself. ``expanded``: a model or a person read it, or found it by a search. ``passed``: its text went into
-            another tool in place of a reference. ``confirmed``: a person vouched for it. ``deleted``: it was deleted for
-            good.
-    """
-
-    at: datetime
-    user_id: str
-    agent_id: str | None
-    thread_id: str | None
-    memory_key: str
-    action: Action
 
 
 @runtime_checkable
