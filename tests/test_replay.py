@@ -66,7 +66,7 @@ from memory_context.replay.policies_by_name import Policy, Replayed, check_polic
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together
 from memory_context.replay.replay_one_policy import StoredTexts, figures_of, sight_of
-from memory_context.replay.shortening_contexts import GONE, ShorteningContext, removed
+from memory_context.replay.shortening_contexts import GONE, ShorteningContext, cleared
 from memory_context.replay.terminal_report import report
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
@@ -611,7 +611,7 @@ def test_clearing_is_langchains(groups: list[int], keep: int, trigger: int) -> N
     edit = ClearToolUsesEdit(trigger=trigger, keep=keep, placeholder=GONE)
     edit.apply(theirs, count_tokens=lambda _: tokens)
     shown = [message.text for message in theirs if isinstance(message, ToolMessage)]
-    ours = removed(messages, letters(), keep, trigger)
+    ours = cleared(messages, letters(), keep=keep, trigger=trigger)
     assert shown == [message.text for message in ours if message.role == "tool"]
 
 
@@ -646,7 +646,10 @@ async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: i
         return tokens_of((charged(langchain_neutral(one)) for one in some), letters())
 
     spent = list[int]()
-    ours = ShorteningContext(summarized, letters(), trigger, keep, 3, spent)
+    counter = letters()
+    ours = ShorteningContext(
+        lambda messages: summarized(messages, counter, spent, trigger=trigger, keep=keep, words=3)
+    )
     theirs = SummarizationMiddleware(
         ScriptedChatModel([]),
         trigger=("tokens", trigger),
@@ -681,7 +684,10 @@ def as_langchain(message: Message) -> AnyMessage:
 @given(STEPS, st.integers(0, 4), st.integers(2, 30_000))
 async def test_compacting_is_agent_frameworks(steps: list[str], keep: int, tokens: int) -> None:
     """Whatever a run is like, Agent Framework's own strategy leaves the same of it."""
-    ours = ShorteningContext(compacted, letters(), tokens, keep)
+    counter = letters()
+    ours = ShorteningContext(
+        lambda messages: compacted(messages, counter, tokens=tokens, keep=keep)
+    )
     theirs = ContextWindowCompactionStrategy(
         max_context_window_tokens=tokens,
         max_output_tokens=0,

@@ -195,19 +195,19 @@ def check_room(
     tier: str, capacity: Capacity, items: int, chars: int, needed: int
 ) -> TierFullError | None:
     """Return the error if one more memory of *needed* characters does not fit; None if it does."""
-    if capacity.max_chars is not None and chars + needed > capacity.max_chars:
-        return _full(tier, "characters", chars, capacity.max_chars, f"{needed} more")
-    if capacity.max_items is not None and items + 1 > capacity.max_items:
-        return _full(tier, "items", items, capacity.max_items, "one more")
-    return None
-
-
-def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullError:
-    return TierFullError(
-        f"the tier {tier!r} is full: it holds {size:,} of {limit:,} {unit}, which leaves no room for {needed}; "
-        "shorten this, delete or clear what is no longer needed, or use another tier",
-        tier=tier,
-        unit=unit,
-        size=size,
-        limit=limit,
+    limits = (
+        ("characters", chars, needed, capacity.max_chars),
+        ("items", items, 1, capacity.max_items),
     )
+    for unit, held, added, most in limits:
+        if most is not None and held + added > most:
+            more = "one" if unit == "items" else added
+            return TierFullError(
+                f"the tier {tier!r} is full: it holds {held:,} of {most:,} {unit}, which leaves no room for {more} more; "
+                "shorten this, delete or clear what is no longer needed, or use another tier",
+                tier=tier,
+                unit=unit,
+                size=held,
+                limit=most,
+            )
+    return None

@@ -27,10 +27,11 @@ TRUNCATED_ABOVE = 0.8
 def summarized(
     messages: list[Message],
     counter: TokenCounter,
+    spent: list[int],
+    *,
     trigger: int,
     keep: int,
     words: int,
-    spent: list[int],
 ) -> list[Message]:
     """Replace the oldest messages with a summary at a limit: the rule of LangChain's `SummarizationMiddleware`.
 
@@ -40,10 +41,10 @@ def summarized(
     Args:
         messages: All messages; those that a summary replaces are removed.
         counter: Counts tokens.
+        spent: The list to which the tokens of each call that writes a summary are added.
         trigger: The number of tokens at which a prompt is summarized.
         keep: How many of the newest messages stay.
         words: The number of words in a summary.
-        spent: The list to which the tokens of each call that writes a summary are added.
     """
     system = [message for message in messages if message.is_system]
     spoken = [message for message in messages if not message.is_system]
@@ -62,7 +63,7 @@ def summarized(
 
 
 def compacted(
-    messages: list[Message], counter: TokenCounter, tokens: int, keep: int
+    messages: list[Message], counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4
 ) -> list[Message]:
     """Join old results and drop the oldest messages: the rule of Agent Framework's `ContextWindowCompactionStrategy`.
 

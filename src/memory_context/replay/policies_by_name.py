@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Protocol
 
 from memory_context.conversation.conversation import ConversationSettings
@@ -25,8 +25,9 @@ from memory_context.replay.shortening_contexts import (
     OffloadContext,
     ShorteningContext,
     buffered,
+    cleared,
     head_and_tail,
-    removed,
+    masked,
     token_limited,
 )
 from memory_context.text.tokens.counter import TokenCounter
@@ -183,13 +184,19 @@ def _unbounded(_counter: TokenCounter) -> Replayed:
     return Replayed(ShorteningContext())
 
 
-def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(ShorteningContext(buffered, check_whole("size", size, 1)))
+def _shortened_by(rule: Callable[..., list[Message]], *from_one: str) -> Callable[..., Replayed]:
+    """Return what opens a context that shows what *rule* leaves.
 
+    The settings are those of the rule: whole numbers, 1 or more for *from_one*, 0 or more for the others.
+    """
 
-def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    ends = check_whole("head", head, 1), check_whole("tail", tail, 1)
-    return Replayed(ShorteningContext(head_and_tail, *ends))
+    @wraps(rule)
+    def opened(counter: TokenCounter, **settings: int) -> Replayed:
+        for name, number in settings.items():
+            check_whole(name, number, 1 if name in from_one else 0)
+        return Replayed(ShorteningContext(lambda messages: rule(messages, counter, **settings)))
+
+    return opened
 
 
 def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -224,33 +231,16 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
     return Replayed(context, context.stored, context.close, counter.count(context.schemas()))
 
 
-def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
-    return Replayed(ShorteningContext(token_limited, counter, check_whole("tokens", tokens, 1)))
-
-
-def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
-    return Replayed(ShorteningContext(removed, counter, check_whole("keep", keep)))
-
-
-def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    numbers = check_whole("keep", keep), check_whole("trigger", trigger)
-    return Replayed(ShorteningContext(removed, counter, *numbers))
-
-
 def _summarize(
     counter: TokenCounter, *, trigger: int = 8000, keep: int = 20, words: int = 400
 ) -> Replayed:
-    above = check_whole("trigger", trigger, 1)
-    kept = check_whole("keep", keep, 1)
+    check_whole("trigger", trigger, 1)
+    check_whole("keep", keep, 1)
+    check_whole("words", words)
     spent = list[int]()
-    length = check_whole("words", words)
-    context = ShorteningContext(summarized, counter, above, kept, length, spent)
+    numbers = {"trigger": trigger, "keep": keep, "words": words}
+    context = ShorteningContext(lambda messages: summarized(messages, counter, spent, **numbers))
     return Replayed(context, spent=lambda: sum(spent))
-
-
-def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
-    budget = check_whole("tokens", tokens, 1)
-    return Replayed(ShorteningContext(compacted, counter, budget, check_whole("keep", keep)))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
@@ -269,13 +259,13 @@ def _evict(counter: TokenCounter, *, threshold: int = 20_000, lines: int = 5) ->
 
 _POLICIES: Mapping[str, Callable[..., Replayed]] = {
     "unbounded": _unbounded,
-    "buffered": _buffered,
-    "ends": _ends,
-    "limited": _limited,
-    "mask": _mask,
-    "clear": _clear,
+    "buffered": _shortened_by(buffered, "size"),
+    "ends": _shortened_by(head_and_tail, "head", "tail"),
+    "limited": _shortened_by(token_limited, "tokens"),
+    "mask": _shortened_by(masked),
+    "clear": _shortened_by(cleared),
     "summarize": _summarize,
-    "compact": _compact,
+    "compact": _shortened_by(compacted, "tokens"),
     "offload": _offload,
     "evict": _evict,
     "reference": partial(_memory, preview_tokens=0, recall=False),

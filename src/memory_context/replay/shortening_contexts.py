@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from memory_context.conversation.message import Message
 from memory_context.model.generated_keys import KeyGenerator
@@ -15,7 +15,8 @@ from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
 
-Rule: TypeAlias = Callable[..., list[Message]]
+Rule: TypeAlias = Callable[[list[Message]], list[Message]]
+"""Returns what a prompt shows of all messages. What it removes from their list stays removed."""
 
 # The placeholder of LangChain's ContextEditingMiddleware.
 GONE = "[cleared]"
@@ -24,18 +25,11 @@ GAP = "… lines {first}-{last} of {count} not shown …"
 
 
 class ShorteningContext:
-    """Keeps all messages, and shows what a rule leaves of them.
+    """Keeps all messages, and shows what a rule leaves of them."""
 
-    Args:
-        rule: A function that takes the list of all messages and *settings*, and returns the messages of the prompt. What
-            it removes from the list stays removed.
-        settings: The further arguments of the rule.
-    """
-
-    def __init__(self, rule: Rule = list, *settings: Any) -> None:  # noqa: ANN401 - the rule's
+    def __init__(self, rule: Rule = list) -> None:
         self._messages = list[Message]()
         self._rule = rule
-        self._settings = settings
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages that came together."""
@@ -43,7 +37,7 @@ class ShorteningContext:
 
     async def prompt(self) -> list[Message]:
         """Return what is left of all messages."""
-        return self._rule(self._messages, *self._settings)
+        return self._rule(self._messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +99,17 @@ class OffloadContext(ShorteningContext):
         return message.with_texts({0: shown})
 
 
-def buffered(messages: Sequence[Message], size: int) -> list[Message]:
+def buffered(
+    messages: Sequence[Message], _counter: TokenCounter, *, size: int = 20
+) -> list[Message]:
     """Return the newest messages: the rule of AutoGen's buffered context."""
     newest = list(together(messages))[-size:]
     return flat(_without_stray_results(newest))
 
 
-def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Message]:
+def head_and_tail(
+    messages: Sequence[Message], _counter: TokenCounter, *, head: int = 4, tail: int = 16
+) -> list[Message]:
     """Return the oldest and newest messages, and a notice of the gap: the rule of AutoGen's head-and-tail context."""
     groups = list(together(messages))
     skipped = len(groups) - head - tail
@@ -128,7 +126,9 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
     return flat([*first, [notice], *last])
 
 
-def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
+def token_limited(
+    messages: Sequence[Message], counter: TokenCounter, *, tokens: int = 8000
+) -> list[Message]:
     """Drop messages from the middle until the others fit: the rule of AutoGen's token-limited context."""
     groups = list(together(messages))
     sizes = [tokens_of_messages(group, counter) for group in groups]
@@ -140,22 +140,26 @@ def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: in
     return flat(_without_stray_results(groups))
 
 
-def removed(
-    messages: Sequence[Message], counter: TokenCounter, keep: int, trigger: int = 0
-) -> list[Message]:
-    """Remove all outputs but the newest ones from a prompt with more tokens than the trigger.
+def masked(messages: Sequence[Message], _counter: TokenCounter, *, keep: int = 10) -> list[Message]:
+    """Remove all outputs but the newest ones: observation masking.
 
-    With a trigger of 0 this is observation masking: every prompt shows only the newest outputs. With a higher one it is
-    what providers call clearing of tool uses. Removed outputs cannot be brought back; calls and their arguments stay.
+    Removed outputs cannot be brought back; calls and their arguments stay.
     """
     left = list(messages)
-    if tokens_of_messages(messages, counter) <= trigger:
-        return left
     outputs = [place for place, message in enumerate(messages) if message.is_result]
     older = max(len(outputs) - keep, 0)
     for place in outputs[:older]:
         left[place] = left[place].with_texts({0: GONE})
     return left
+
+
+def cleared(
+    messages: Sequence[Message], counter: TokenCounter, *, trigger: int = 8000, keep: int = 3
+) -> list[Message]:
+    """Do as `masked` in prompts with more tokens than the trigger: what providers call clearing of tool uses."""
+    if tokens_of_messages(messages, counter) <= trigger:
+        return list(messages)
+    return masked(messages, counter, keep=keep)
 
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -20,7 +20,7 @@ from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUn
 from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Restored
 from memory_context.model.quota import Quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
@@ -31,7 +31,7 @@ from memory_context.stores.files.call_log_of_a_folder import PATH, CallFile
 from memory_context.stores.files.folder_read_into_index import DamagedFile, IndexedFolder
 from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
-from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
+from memory_context.stores.sql import read_everything_by_pages
 from memory_context.stores.sql.restore_imported_records import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder, as_embedding_model
@@ -179,13 +179,8 @@ class FileStore(ClosedAtExit):
     reindex = _reading(SQLAlchemyStore.reindex)
     read_tables = _reading(SQLAlchemyStore.read_tables)
 
-    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """See `MemoryStore.list_all`."""
-        return scan(self, scope)
-
-    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
+    list_all = read_everything_by_pages.list_all
+    list_deleted = read_everything_by_pages.list_deleted
 
     def note_call(self, record: CallRecord) -> None:
         """See `CallKeeper.note_call`."""

@@ -1,4 +1,4 @@
-"""Reading all records of a scope page by page, as an export does, with bounded memory."""
+"""The methods of a store that read all records of a scope page by page, as an export does, with bounded memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PAGE = 1000
 _OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 
-def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
-    """Yield the memories of *scope*, oldest first."""
+def list_all(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
+    """See `MemoryStore.list_all`."""
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
     characters = sa.func.length(memories.c.content)
@@ -45,8 +45,8 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         page = statement.where(place > sa.tuple_(last_created, last_id))
 
 
-def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
-    """Yield the deletions of a scope's user, sorted by key."""
+def list_deleted(store: TableStore, scope: Scope) -> Iterator[Deletion]:
+    """See `MemoryStore.list_deleted`."""
     check_arguments(scope=scope)
     key = deletions.c.memory_key
     page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)

@@ -46,6 +46,7 @@ from memory_context.stores.sql import copy_sqlite_file as _backup
 from memory_context.stores.sql import (
     forget_user_and_scrub,
     migrate,
+    read_everything_by_pages,
     restore_imported_records,
     row_deletion,
     urls,
@@ -57,7 +58,6 @@ from memory_context.stores.sql.eviction_and_quota import evict, quota_kept
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_of_chunks_and_questions import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared, Values
-from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
@@ -449,11 +449,11 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        return scan(self, scope)
+        return read_everything_by_pages.list_all(self, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope)
+        return read_everything_by_pages.list_deleted(self, scope)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""

@@ -171,11 +171,10 @@ def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> No
 
 
 def remove(connection: sa.Connection, user_id: str, chunks: Mapping[int, Chunk]) -> None:
-    """Remove chunks, given by the ids of their rows, from the index."""
-    if is_sqlite(connection):
-        owner = _owner_of(connection, user_id)
-        names = {row_id: owner.named(chunk.names) for row_id, chunk in chunks.items()}
-        fts5.remove(connection, names)
+    """Remove chunks, given by the ids of their rows, from the index on SQLite."""
+    owner = _owner_of(connection, user_id)
+    names = {row_id: owner.named(chunk.names) for row_id, chunk in chunks.items()}
+    fts5.remove(connection, names)
     mine = sa.delete(passages).filter_by(user_id=user_id)
     connection.execute(mine.where(passages.c.id.in_(list(chunks))))
     length = sum(chunk.length for chunk in chunks.values())
