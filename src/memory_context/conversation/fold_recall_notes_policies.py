@@ -62,7 +62,8 @@ class FoldPolicy:
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
         source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
-            own words (source ``user``) have 8,000 unless said otherwise.
+            own words (source ``user``) have 8,000 unless said otherwise, and so has the message that a conversation
+            begins with: it is the task, whoever says it.
         tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
             (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of the text.

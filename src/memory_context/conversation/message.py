@@ -49,6 +49,7 @@ class MessageFacts:
         replaced: The ids of the compacted messages.
         instructs: Whether it explains references to the model.
         standing: The standing words of the compacted messages (see `standing_words`).
+        is_task: Whether the conversation begins with it, and no person wrote it: then it says what there is to do.
     """
 
     kind: Kind = ""
@@ -62,6 +63,7 @@ class MessageFacts:
     replaced: tuple[str, ...] = ()
     instructs: bool = False
     standing: tuple[str, ...] = ()
+    is_task: bool = False
 
     def to_json(self) -> JsonObject:
         """Return the facts in JSON's own types, without those that have their default."""
