@@ -44,7 +44,7 @@ from pydantic import BaseModel
 
 from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.testing import ScriptedChatClient, check_prompt
-from messages import LOG, user
+from messages import LOG, dumps, user
 from teams import (
     JOB,
     READS,
@@ -402,6 +402,17 @@ class TestSwarm:
         ] == carried
         for context in all_contexts.values():
             check_prompt(await context.get_messages())
+
+    async def test_recall_for_the_task(self, sqlite_url: str) -> None:
+        """What the person asked for is brought back at an agent that is handed results, too, and has not heard the rest."""
+        all_contexts = contexts(sqlite_url, "alice", "bob")
+        await all_contexts["alice"].store(LOG, "the log of last night")
+        team = self.team(all_contexts)
+
+        await team.run(task="Run job a. What became of worker-377?")
+
+        [answer] = [line for line in LOG.split("\n") if "worker-377 " in line]
+        assert answer in "".join(dumps(await all_contexts["bob"].get_messages()))
 
     async def test_state(self, sqlite_url: str) -> None:
         """A second team that loads the state has the same messages."""
