@@ -7,6 +7,7 @@ test uses AutoGen's replay client instead, which does not check, and says so.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -27,6 +28,7 @@ from autogen_agentchat.messages import (
 from autogen_agentchat.teams import (
     DiGraphBuilder,
     GraphFlow,
+    MagenticOneGroupChat,
     RoundRobinGroupChat,
     SelectorGroupChat,
     Swarm,
@@ -40,9 +42,9 @@ from autogen_core.models import (
 from PIL import Image as Pillow
 from pydantic import BaseModel
 
-from memory_context import MemoryContext, MemoryManager
+from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.testing import ScriptedChatClient, check_prompt
-from messages import LOG, user
+from messages import LOG, dumps, user
 from teams import (
     JOB,
     READS,
@@ -250,7 +252,7 @@ class TestRoundRobin:
 
         image = Image.from_pil(Pillow.new("RGB", (2, 2)))
         for task in (
-            MultiModalMessage(content=[JOB, image], source="browser"),
+            MultiModalMessage(content=[LOG, image], source="browser"),
             StructuredMessage[Report](content=Report(lines=LOG.split("\n")), source="crawler"),
         ):
             context = MemoryContext("ann", store=sqlite_url)
@@ -401,6 +403,17 @@ class TestSwarm:
         for context in all_contexts.values():
             check_prompt(await context.get_messages())
 
+    async def test_recall_for_the_task(self, sqlite_url: str) -> None:
+        """What the person asked for is brought back at an agent that is handed results, too, and has not heard the rest."""
+        all_contexts = contexts(sqlite_url, "alice", "bob")
+        await all_contexts["alice"].store(LOG, "the log of last night")
+        team = self.team(all_contexts)
+
+        await team.run(task="Run job a. What became of worker-377?")
+
+        [answer] = [line for line in LOG.split("\n") if "worker-377 " in line]
+        assert answer in "".join(dumps(await all_contexts["bob"].get_messages()))
+
     async def test_state(self, sqlite_url: str) -> None:
         """A second team that loads the state has the same messages."""
         first, second = (contexts(sqlite_url, "alice", "bob") for _ in range(2))
@@ -537,10 +550,11 @@ class TestGraphFlow:
         assert [JOB] == await stored(MemoryContext("ann", store=sqlite_url))
 
     async def test_filtered_agent(self, sqlite_url: str) -> None:
-        """An agent behind a message filter folds what the filter lets through."""
+        """An agent behind a message filter folds what the filter lets through, behind the task."""
         own = contexts(sqlite_url, "runner", "left")
-        only_runner = MessageFilterConfig(per_source=[PerSourceFilter(source="runner")])
-        filtered = MessageFilterAgent("left", reader(own["left"], "left"), only_runner)
+        heard = [PerSourceFilter(source=source) for source in ("user", "runner")]
+        let_through = MessageFilterConfig(per_source=heard)
+        filtered = MessageFilterAgent("left", reader(own["left"], "left"), let_through)
         first = runner(own["runner"])
         builder = DiGraphBuilder().add_node(first).add_node(filtered).add_edge(first, filtered)
 
@@ -548,7 +562,74 @@ class TestGraphFlow:
 
         found = await keys_of(own)
         assert found["runner"] == found["left"] != []
-        assert 2 == len(await own["left"].get_messages())
+        assert 3 == len(await own["left"].get_messages())
+
+
+LEDGER = "\n".join(f"- agent-{i}: check item {i * 7919 % 10007} of the list" for i in range(60))
+
+
+def progress(**answers: object) -> str:
+    """The progress ledger of an orchestrator that gives the reader an instruction."""
+    usual: dict[str, object] = {
+        "is_request_satisfied": False,
+        "is_progress_being_made": True,
+        "is_in_loop": False,
+        "instruction_or_question": "Go on.",
+        "next_speaker": "reader",
+    }
+    return json.dumps(
+        {name: {"reason": "", "answer": answer} for name, answer in (usual | answers).items()}
+    )
+
+
+class TestMagenticOne:
+    """An orchestrator plans; what the agents hear first is its task ledger."""
+
+    async def test_task_ledger(self, sqlite_url: str) -> None:
+        """The agents see all of the task ledger, and of the one that takes its place when the orchestrator plans again."""
+        again = LEDGER.replace("check", "count")
+        stalled = progress(is_progress_being_made=False)
+        done = progress(is_request_satisfied=True)
+        first = ["There are 60 items.", LEDGER, progress(), stalled]
+        second = ["There are 60 items.", again, progress(), done]
+        model = ScriptedChatClient([READS] * 2)
+        context = MemoryContext("ann", store=sqlite_url)
+        agent = AssistantAgent("reader", model_client=model, model_context=context)
+        orchestrator = ScriptedChatClient([*first, *second, "All are checked."])
+
+        await MagenticOneGroupChat([agent], orchestrator, max_stalls=1).run(task="Check all.")
+
+        before, after = (str(prompt[1].content) for prompt in model.prompts)
+        assert LEDGER in before
+        assert again in after
+
+    async def test_state(self, sqlite_url: str) -> None:
+        """A loaded context keeps its task as it is; what agents say later folds, also if it is as long."""
+        report = LEDGER.replace("check", "checked")
+        for fold in (FoldPolicy(), FoldPolicy(fold="after_reading")):
+            first, second = (
+                MemoryContext("ann", store=sqlite_url, fold=fold, recall=False) for _ in range(2)
+            )
+            await first.add_message(user(LEDGER, source="planner"))
+            [task] = await first.get_messages()
+
+            await second.load_state(json.loads(json.dumps(await first.save_state())))
+            for _ in range(12):
+                await second.add_message(AssistantMessage(content=READS, source="reader"))
+                await second.add_message(user(report, source="planner"))
+                await second.get_messages()
+
+            shown = await second.get_messages()
+            assert task == shown[0]
+            assert keys(shown[2:]) != []
+
+    async def test_limits(self, sqlite_url: str) -> None:
+        """A task has a person's limits, but for sources that have a threshold of their own."""
+        of_planner = FoldPolicy(source_thresholds={"planner": 700})
+        for fold, text in ((of_planner, LEDGER), (FoldPolicy(), LOG)):
+            context = MemoryContext("ann", store=sqlite_url, fold=fold)
+            await context.add_message(user(text, source="planner"))
+            assert 1 == len(keys(await context.get_messages()))
 
 
 async def test_team_goes_on(sqlite_url: str) -> None:

@@ -62,7 +62,8 @@ class FoldPolicy:
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
         source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
-            own words (source ``user``) have 8,000 unless said otherwise.
+            own words (source ``user``) have 8,000 unless said otherwise, and so has the message that a conversation
+            begins with: it is the task, whoever says it.
         tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
             (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of the text.
@@ -144,20 +145,18 @@ class FoldPolicy:
         threshold = self.threshold
         if source == PERSON:
             threshold = max(PERSON_THRESHOLD, self.threshold)
-        if source is not None:
-            threshold = self.source_thresholds.get(source, threshold)
-        return self._capped(threshold)
+        return self._capped(self.source_thresholds.get(source or "", threshold))
 
     def tool_threshold(self, tool: str) -> int | None:
         """Return the threshold for the results of *tool*; None if they are never folded."""
         threshold = self.tool_thresholds.get(tool, self.threshold)
-        return None if threshold is None else self._capped(threshold)
+        return threshold and self._capped(threshold)
 
     @property
     def least_threshold(self) -> int:
         """Return the lowest threshold of all sources and tools."""
         thresholds = [self.threshold, *self.source_thresholds.values()]
-        thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
+        thresholds += filter(None, self.tool_thresholds.values())
         return self._capped(min(thresholds))
 
     def reads_files(self, tool: str) -> bool:

@@ -49,6 +49,7 @@ class MessageFacts:
         replaced: The ids of the compacted messages.
         instructs: Whether it explains references to the model.
         standing: The standing words of the compacted messages (see `standing_words`).
+        is_task: Whether the conversation begins with it, and no person wrote it: then it says what there is to do.
     """
 
     kind: Kind = ""
@@ -62,6 +63,7 @@ class MessageFacts:
     replaced: tuple[str, ...] = ()
     instructs: bool = False
     standing: tuple[str, ...] = ()
+    is_task: bool = False
 
     def to_json(self) -> JsonObject:
         """Return the facts in JSON's own types, without those that have their default."""
@@ -172,11 +174,10 @@ class Message:
         Others may change a message whose facts are kept: a middleware may replace a folded result, for example.
         """
         known = self.known
-        if not all(leading_key(self.texts.get(place, "")) for place in known.folded):
-            return replace(self, facts=None)
-        if not named_keys([self]).issuperset((*known.lines, *known.trusted)):
-            return replace(self, facts=None)
-        return self
+        is_led = all(leading_key(self.texts.get(place, "")) for place in known.folded)
+        if is_led and named_keys([self]).issuperset((*known.lines, *known.trusted)):
+            return self
+        return replace(self, facts=None)
 
     @property
     def keys_of_outputs(self) -> list[str]:

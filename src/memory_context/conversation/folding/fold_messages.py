@@ -57,6 +57,8 @@ from memory_context.text.words_and_names import terms
 ASKED_CHARACTERS = 4000
 # A message with fewer different words, not counting stop words, asks for nothing by itself.
 LEAST_ASKED = 3
+# The columns that mark a secret: its own type, or the tag of what is made of it.
+_MARKS = ("memory_type", "tags")
 # The name of the only argument in the JSON of a call.
 _ONLY_KEY = re.compile(r'\A\s*\{\s*"[^"\\]*"\s*:(?!.*"\s*:)', re.DOTALL)
 
@@ -124,7 +126,7 @@ class MessageFolder:
         if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.is_question or self.folds_answers:
-            return self.policy.threshold_for(message.source)
+            return self.policy.threshold_for(self._speaker(message))
         # The next questions are about the model's answer, so only a very long answer is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
@@ -189,22 +191,28 @@ class MessageFolder:
             known = self.ledger.names(before)
             if message.is_result and message.source:
                 earlier = earlier_outputs(message.source, before, self.manager)
+        speaker = self._speaker(message)
         focus = PreviewFocus(
             _question(_arguments_of(message, before), before),
             known,
-            by_person=message.source == PERSON and message.is_question,
+            by_person=speaker == PERSON and message.is_question,
             as_table=self.policy.queries,
             earlier=earlier,
         )
-        source = None if message.is_result else message.source
         return fold(
             text,
             commit,
             self.manager.counter,
             threshold=threshold,
-            preview_tokens=self.policy.preview_budget(source),
+            preview_tokens=self.policy.preview_budget(speaker),
             focus=focus,
         )
+
+    def _speaker(self, message: Message) -> str | None:
+        """Return the source whose limits hold for *message*: a person's for the task, whoever says it; None for a tool."""
+        if message.known.is_task and message.source not in self.policy.source_thresholds:
+            return PERSON
+        return None if message.is_result else message.source
 
     def with_missing_previews(
         self,
@@ -286,13 +294,17 @@ class MessageFolder:
         kind = "tool_output" if message.is_result else "message"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
-        source = source or message.source
         # Prompts contain what a model wrote unredacted, until it is folded.
         if message.is_reply:
             text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
-                text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
+                text,
+                type=kind,
+                source=source or message.source,
+                tags=tags,
+                metadata=facts,
+                origin=origin,
             )
 
     def origin_of(self, messages: Sequence[Message]) -> Origin:
@@ -308,11 +320,8 @@ class MessageFolder:
             return []
         store = self.manager.memory_store
         scope = self.manager.scope
-        secrets = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
-        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
-        if secrets or inherited:
-            return [SECRET]
-        return []
+        are_secret = (store.count(scope, {"memory_key": keys, by: SECRET}) for by in _MARKS)
+        return [SECRET] if any(are_secret) else []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts updated; count the folds."""
@@ -327,16 +336,15 @@ class MessageFolder:
             self.fail_open.stats.add(
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
-        shown = message
-        if folds:
-            placeholders = {place: folded.text for place, folded in folds.items()}
-            shown = message.with_texts(placeholders)
+        placeholders = {place: folded.text for place, folded in folds.items()}
+        shown = message.with_texts(placeholders)
         new = self._facts_of(shown, folds)
         earlier = message.known
         facts = replace(
             new,
             folded=(*earlier.folded, *new.folded),
             named=earlier.named,
+            is_task=earlier.is_task,
             trusted=tuple(dict.fromkeys((*earlier.trusted, *new.trusted))),
         )
         return replace(shown, facts=facts)
@@ -347,10 +355,7 @@ class MessageFolder:
         A token has at least one byte, and a character at most four. So a text has at most four tokens per character.
         """
         threshold = self.threshold_of(message)
-        if threshold is None:
-            return False
-        most_tokens = len(text) * WIDEST_CHARACTER
-        return most_tokens > threshold
+        return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
 
     def _taken_in(self, message: Message, before: Sequence[Message]) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
@@ -358,6 +363,8 @@ class MessageFolder:
         if message.is_typed:
             named = keys_named(message.text, references_of(before))
             facts = MessageFacts(named=tuple(sorted(named)))
+        elif message.is_question and all(one.is_system for one in before):
+            facts = MessageFacts(is_task=True)
         message = replace(message, texts=texts, facts=facts)
         folds = dict[int, Folded]()
         for place, text in texts.items():
@@ -445,9 +452,7 @@ def _origin_of(message: Message) -> Origin:
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
     index, message = numbered
-    if message.is_result:
-        return -1
-    return index
+    return -1 if message.is_result else index
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:

@@ -199,8 +199,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
         if message.source in PAGED_TOOLS and message.is_result:
             late.pages[place] = _heading(message.texts[place])
             continue
-        folded = folder.fold_text(message, place, before, is_late=True)
-        if folded:
+        if folded := folder.fold_text(message, place, before, is_late=True):
             late.folds[place] = folded
     for call in message.calls:
         kept = dict[str, str]()
