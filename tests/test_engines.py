@@ -188,6 +188,23 @@ def test_a_time_that_python_does_not_have(postgres_url: str) -> None:
         assert "text" == manager.retrieve("other")
 
 
+@for_each(
+    "column, value",
+    [("content_metadata", "no JSON"), ("tags", "no JSON"), ("created_at", "yesterday")],
+)
+def test_a_value_of_another_form(tmp_path: Path, column: str, value: str) -> None:
+    """A row of another program's that cannot be read in SQLite is an error of the store, and other rows are read."""
+    with SQLAlchemyStore(f"sqlite:///{tmp_path}/{column}.db") as store:
+        manager = MemoryManager(store, user_id="ann")
+        manager.store("text", key="odd")
+        manager.store("text", type="note", tier="global", key="other")
+        change = f"UPDATE agent_memories SET {column} = ? WHERE memory_key = 'odd'"
+        store.database.write(lambda connection: connection.exec_driver_sql(change, (value,)))
+        with pytest.raises(StoreError, match=f"{column}.db: a row that another program wrote"):
+            manager.get("odd")
+        assert "text" == manager.retrieve("other")
+
+
 def test_postgresql_with_dates_of_another_style(postgres_url: str) -> None:
     """The style in which a server writes dates is its administrator's choice: times are read all the same."""
     set_for_all(postgres_url, "datestyle = 'German'")

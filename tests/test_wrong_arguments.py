@@ -185,6 +185,7 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
         lambda _: register("ls", wrong("a listing")),
         "function must be a function from a text to a line, not str",
     ),
+    (lambda _: SQLAlchemyStore("sqlite:a.db"), "use sqlite:///a.db or"),
     (lambda _: SQLAlchemyStore("sqlite://a.db"), "a file has three slashes: sqlite:///a.db"),
     (lambda _: SQLAlchemyStore("sqlite://data/a.db"), "three slashes: sqlite:///data/a.db"),
     (lambda m: ScopedMemory(m).get(tags=wrong(False)), "tags must be a text, or a list of texts"),

@@ -124,9 +124,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
 
 @app.command(rich_help_panel=FIND)
 def search(  # noqa: PLR0913 - each narrows the search, with a default
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="Any text; without it, the newest memories.")
-    ] = "",
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any text.")],
     *,
     store: opt.Store = None,
     user: opt.User = None,
@@ -369,7 +367,7 @@ def _print_content(
             with draft_of(output) as draft:
                 draft.write_bytes(content)
         except OSError as error:
-            raise InvalidArgumentError(f"the content cannot be written: {error}") from error
+            raise InvalidArgumentError(f"{output} cannot be written: {error.strerror}") from error
     elif not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

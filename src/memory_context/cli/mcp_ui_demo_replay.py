@@ -163,7 +163,14 @@ def demo(
 @app.command(rich_help_panel=RUN)
 def replay(  # noqa: PLR0913 - each is an option
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE...", help=_RECORDINGS, show_default=False)
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help=_RECORDINGS,
+            show_default=False,
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     *,
     policy: Annotated[

@@ -72,5 +72,5 @@ def backup_database(
         for file in outdated:
             file.unlink()
     except OSError as error:
-        raise StoreError(f"the backup in {backups} cannot be written: {error}") from error
+        raise StoreError(f"the backup in {backups} cannot be written: {error.strerror}") from error
     return Backup(path, path.stat().st_size, tuple(outdated))

@@ -86,11 +86,6 @@ class ReplayOptions:
             )
         if self.run is not None and (self.report or self.json):
             raise InvalidArgumentError("--report and --json are about all runs: leave out --run")
-        for file in self.files:
-            if not file.exists() or file.is_dir():
-                raise InvalidArgumentError(
-                    f"there is no file {str(file)!r} to read recordings from"
-                )
         report = self.report
         if not report:
             return
@@ -236,8 +231,6 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
             console.print()
         console.print(plain(", ".join(summary.files)))
         console.print(summary.headline())
-        for problem in summary.damaged:
-            console.print(plain(f"damaged, left out: {problem}", "bold"))
         if summary.results.runs:
             console.print()
             console.print(report(summary.results.policies))

@@ -130,12 +130,16 @@ def one_memory(visit: Visit) -> Html:
         MemoryNotFoundError: There is no such memory. If it was deleted, the message says when and why.
     """
     item = visit.memory.get(visit.word("key"))
+    link: Html | str = ""
     # The content of a secret is not shown, and so not read.
     if not is_secret(item):
         item = visit.memory.read(item.memory_key)
-        if visit.word("whole") and isinstance(item.content, str):
-            return _whole_text(visit, item, item.content)
-    link = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
+        if isinstance(item.content, str):
+            if visit.word("whole"):
+                return _whole_text(visit, item, item.content)
+            link = visit.link(
+                "the whole text, line by line", "memory", key=item.memory_key, whole="1"
+            )
     parts = [
         tag("h1", "Memory"),
         memory(item),

@@ -14,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import (
     EncryptionError,
+    MemoryContextError,
     SchemaVersionError,
     StoreError,
     StoreUnavailableError,
@@ -290,8 +291,9 @@ class Database:
         """Turn errors of the database into a `StoreError`."""
         try:
             yield
-        except StoreUnavailableError:
-            self._ready_pool = None
+        except MemoryContextError as error:
+            if isinstance(error, StoreUnavailableError):
+                self._ready_pool = None
             raise
         except SQLAlchemyError as error:
             if getattr(_cause(error), "sqlstate", None) in _WRITE_REFUSED:
@@ -303,6 +305,11 @@ class Database:
         except (UnicodeEncodeError, OverflowError) as error:
             # Without its cause, which contains the value.
             raise StoreError(f"the database cannot take this value: {error}") from None
+        # A column's type raises it for what another program wrote, such as a text that is not JSON.
+        except ValueError as error:
+            raise StoreError(
+                f"{urls.shown_url(self.url)}: a row that another program wrote cannot be read: {error}"
+            ) from None
         except Exception as error:
             # The driver's own error, if rows are fetched without SQLAlchemy: for example a time that Python cannot represent.
             engine = self._engine

@@ -52,7 +52,7 @@ def store_url(
         is_file = bool(Path(shown).suffix)
         example = DEFAULT_URL
         if is_file:
-            example = f"sqlite:///{shown}"
+            example = f"sqlite:///{shown.removeprefix('sqlite:')}"
         message = (
             f"not a database URL: {shown!r}; use {example} or postgresql+psycopg://host/database"
         )
