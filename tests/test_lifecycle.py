@@ -449,6 +449,7 @@ def test_command_line(sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> No
     assert 0 == run(["gc", *at, "--keep", "tool_output=7d", "--yes", "--json"])
     assert {"expired": 1, "deleted": 1, "users": {"ann": 1}} == json.loads(capsys.readouterr().out)
     assert 0 == run(["forget", "ann-3", "--soft", *at, "--yes"])
+    assert "evicted: ann-3" in capsys.readouterr().out
     assert 0 == run(["show", "ann-3", *at])
     capsys.readouterr()
     assert 2 == run(["forget-user", "ann", *at])

@@ -124,13 +124,14 @@ async def test_nothing_is_not_kept(caller_of: Callable[..., Caller]) -> None:
 async def test_unknown_arguments(
     caller_of: Callable[..., Caller], name: str, arguments: dict[str, Any]
 ) -> None:
-    """An argument that there is not is an error, in words for the model, and nothing is done."""
+    """An argument that there is not is an error that names the tool's arguments, and nothing is done."""
     use = caller_of()
     use.notes.save("walrus")
 
     said = await use(name, **arguments, entry="1")
 
-    assert said.startswith("There is no argument 'entry'.")
+    assert said.startswith("There is no argument 'entry'; the arguments are: ")
+    assert all(name in said.partition(";")[2] for name in arguments)
     assert 1 == use.notes.count("session")
 
 

@@ -144,7 +144,7 @@ class _VerbTool(BaseTool[Any, Any]):
         try:
             return await super().run_json(args, cancellation_token, call_id)
         except ValidationError as error:
-            raise MemoryToolError(problem_with(error)) from None
+            raise MemoryToolError(problem_with(error, self.verb.args)) from None
 
     async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
         """Return the answer for a model.

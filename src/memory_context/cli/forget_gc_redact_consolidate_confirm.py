@@ -77,7 +77,8 @@ def forget(
     if as_json:
         print_json({"forgotten": forgotten})
     else:
-        print_paged(*(f"forgotten: {key}" for key in forgotten))
+        done = "evicted" if soft else "forgotten"
+        print_paged(*(f"{done}: {key}" for key in forgotten))
 
 
 @app.command(rich_help_panel=KEEP)

@@ -85,7 +85,7 @@ class Verb(Generic[Memories]):
         try:
             args = self.args.model_validate(arguments)
         except ValidationError as error:
-            raise MemoryToolError(problem_with(error)) from None
+            raise MemoryToolError(problem_with(error, self.args)) from None
         return self.answer(memories, args, max_tokens)
 
     def answer(self, memories: Memories, args: Any, max_tokens: int) -> ToolAnswer:  # noqa: ANN401 - each verb's own
@@ -133,15 +133,16 @@ def advice(error: MemoryContextError, key: str) -> str:
             return prompts.BAD_ARGUMENT.format(message=error)
 
 
-def problem_with(error: ValidationError) -> str:
-    """Return the message that tells a model which argument is wrong, and why."""
+def problem_with(error: ValidationError, args: type[BaseModel]) -> str:
+    """Return the message that tells a model which of a tool's arguments is wrong, and why."""
     # Only the first mistake is reported: the model corrects it and calls again. An argument under a wrong name is a single
     # mistake, although pydantic reports it twice, as unknown and as missing.
     first, *others = error.errors()
     name = _argument(first["loc"])
     match first["type"]:
         case "extra_forbidden":
-            return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
+            names = ", ".join(args.model_fields) or "none"
+            return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN], names=names)
         case "missing":
             for other in others:
                 if other["type"] == "extra_forbidden":
