@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -134,25 +134,40 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
 
-def with_member(table: TextTable, name: str) -> TextTable | None:
-    """Return a table with one more column, of a member of its objects, such as ``user.login``; None if none has it."""
-    column, *steps = name.split(".")
-    if column not in table.columns or name in table.columns:
-        return None
-    place = table.columns.index(column)
+def with_members(table: TextTable, names: Iterable[str]) -> TextTable:
+    """Return a table with a column for each of *names* that is a member of its objects, such as ``user.login``.
 
-    def member(row: Row) -> Any:  # noqa: ANN401 - whatever JSON holds
-        value = row[place]
-        for step in steps:
-            value = value.get(step) if is_object(value) else None
-        return value
+    A member that no row has is left out; without any, the table itself is returned.
+    """
+    paths = dict[str, tuple[int, list[str]]]()
+    for name in names:
+        column, *steps = name.split(".")
+        if column in table.columns and name not in table.columns:
+            paths[name] = table.columns.index(column), steps
+    missing = dict(paths)
+    for row in table.rows():
+        if not missing:
+            break
+        for name, path in list(missing.items()):
+            if _member(row, *path) is not None:
+                del missing[name]
+    found = {name: path for name, path in paths.items() if name not in missing}
+    if not found:
+        return table
 
-    if all(member(row) is None for row in table.rows()):
-        return None
-    columns = (*table.columns, name)
-    return replace(
-        table, columns=columns, rows=lambda: ([*row, member(row)] for row in table.rows())
-    )
+    def rows() -> Iterator[Row]:
+        for row in table.rows():
+            members = (_member(row, *path) for path in found.values())
+            yield [*row, *members]
+
+    return replace(table, columns=(*table.columns, *found), rows=rows)
+
+
+def _member(row: Row, place: int, steps: list[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    value = row[place]
+    for step in steps:
+        value = value.get(step) if is_object(value) else None
+    return value
 
 
 def pairs_of(value: JsonObject) -> TextTable:
