@@ -12,12 +12,15 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from memory_context.text.json_documents import parse
+from memory_context.text.python_literals import is_object
 from memory_context.text.query.dates_and_times import may_be_later, moment
 from memory_context.text.query.number_notations_and_missing_values import (
     SAMPLED,
     is_number,
     notation_of,
 )
+from memory_context.text.shortened_name_list import listed
 
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
@@ -30,7 +33,7 @@ _CAST_TAKES = re.compile(
 )
 # Digits as in 007, 1,200 and $2.5K. Not addresses, versions (1.10.0) or phone numbers, which are not ordered as numbers.
 _WITH_UNIT = re.compile(
-    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#≈<>≤≥]?\s?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
+    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#≈<>≤≥]?\s?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,40})(?:[.,][0-9]+)?"
     r"(?:[+*]|\s?°?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
@@ -61,6 +64,7 @@ _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 # 3.10 or v1.10.0-rc1, which come after 3.9 and v1.9.0. An address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
+_NESTED = re.compile(r"""\{(?:"|\}$)|\[(?:["{\[]|[-+0-9., ]*\]$)""")
 
 _Reading = Callable[[str], Any]
 
@@ -68,6 +72,11 @@ _Reading = Callable[[str], Any]
 def is_quantity(text: str) -> bool:
     """Return whether a text is a number, perhaps followed by a unit or a remark."""
     return _WITH_UNIT.fullmatch(text) is not None or is_number(text)
+
+
+def is_nested(text: str) -> bool:
+    """Return whether a text is an object or a list of JSON, or the beginning of one."""
+    return _NESTED.match(text) is not None
 
 
 def is_cast_whole(text: str) -> bool:
@@ -179,12 +188,18 @@ _READINGS: tuple[_Reading, ...] = (
 )
 
 
-def instead(name: str) -> str:
+def instead(name: str, example: str) -> str:
     """Return advice on turning an expression that gives texts into one of numbers, or of texts that sort in order."""
-    return (
-        f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
-        "or an expression with substr, replace or CASE"
-    )
+    if not is_nested(example):
+        return (
+            f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
+            "or an expression with substr, replace or CASE"
+        )
+    value = parse(example)
+    if is_object(value) and value:
+        members = listed(f"{name}.{member}" for member in value)
+        return f"write one of its members: {members}"
+    return "look into the JSON first, with column ->> '$.member' or json_each(column)"
 
 
 def shown(text: str) -> str:

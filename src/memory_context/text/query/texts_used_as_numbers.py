@@ -33,6 +33,7 @@ from memory_context.text.query.number_notations_and_missing_values import (
 )
 from memory_context.text.query.quantities_in_texts import (
     instead,
+    is_nested,
     is_quantity,
     out_of_order,
     shown,
@@ -92,6 +93,8 @@ LEAST_YEAR = 4
 # What SQLite reads as a number in a comparison with a column of numbers (01 as 1): digits, perhaps with a point, an
 # exponent, and blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
+# What is compared with JSON as a text may begin as JSON does, or as a pattern.
+_MAY_MATCH_NESTED = re.compile(r"[{\[%_*?]")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -162,6 +165,8 @@ class _Uses:
             _check_order(values, takes_numbers=not is_wrong)
         elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node) or _strips(node):
             self._check_pattern(node.this)
+        if isinstance(node, exp.Like | exp.Glob):
+            _check_nested(self._of(node.this), self._of(node.expression))
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
         self._check_day_numbers(node)
@@ -204,6 +209,8 @@ class _Uses:
         """Refuse date functions of dates in forms that SQLite does not read, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
+                if is_nested(text):
+                    _refuse_texts(values, "read as a date here")
                 if moment(text) and not is_read_by_sqlite(text):
                     raise InvalidQueryError(
                         f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
@@ -245,6 +252,9 @@ class _Uses:
         _check_with_number(other, one, is_ordering=is_ordering)
         if is_ordering:
             _check_order(one, other)
+        else:
+            _check_nested(one, other)
+            _check_nested(other, one)
 
     def _check_united(self, alternatives: Alternatives) -> None:
         """Refuse to look for equal values in two expressions if one gives numbers and the other a text such as 01."""
@@ -410,15 +420,26 @@ def _replaces_in_numbers(node: Expr) -> bool:
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
-    """Raise an error if there are texts; its example is not a plain number if any of them is not."""
+    """Raise an error if there are texts; its example is JSON, or else no plain number, if any of them is."""
     texts = values.filled or list(values.texts)
     if not texts:
         return
-    example = shown(min(texts, key=is_plain_number))
+    example = min(texts, key=lambda text: (not is_nested(text), is_plain_number(text)))
     raise InvalidQueryError(
-        f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
-        + otherwise.format(example)
+        f"{values.name} is {use}, and gives texts such as {shown(example)}: {instead(values.name, example)}"
+        + otherwise.format(shown(example))
     )
+
+
+def _check_nested(one: _Values, other: _Values) -> None:
+    """Refuse to look for a text that no object or list of JSON is, or begins with."""
+    texts = one.filled
+    others = other.filled
+    may_be_equal = one.has_numbers or not all(map(is_nested, texts))
+    if may_be_equal or any(map(_MAY_MATCH_NESTED.match, others)):
+        return
+    if others:
+        _refuse_texts(one, f"compared with {shown(others[0])} here")
 
 
 def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
@@ -472,11 +493,16 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if have_numbers and not takes_numbers:
         _refuse_texts(named, "ordered among numbers here")
     filled = chain.from_iterable(one.filled for one in values)
-    pair = out_of_order(list(filled))
-    if pair is None or named.are_meant_as_texts:
+    texts = list(filled)
+    pair = out_of_order(texts)
+    if named.are_meant_as_texts:
+        return
+    if any(map(is_nested, texts)):
+        _refuse_texts(named, "ordered here")
+    if pair is None:
         return
     smaller, larger = map(shown, pair)
     raise InvalidQueryError(
         f"{named.name} holds quantities, dates or versions in texts, of which {larger} would come before "
-        f"{smaller}: {instead(named.name)}; or {named.name} || '', if texts are meant"
+        f"{smaller}: {instead(named.name, pair[0])}; or {named.name} || '', if texts are meant"
     )
