@@ -220,26 +220,25 @@ class LockedDatabase:
         from memory_context.text.query.ungrouped_columns import names_of_sources  # noqa: PLC0415 - loads sqlglot
 
         sources = names_of_sources(sql)
-        meant = dict[str, tuple[str, str]]()
+        meant = dict[str, list[str]]()
         for match in _DOTTED.finditer(sql):
-            if name := match["dotted"]:
-                first, *path = _PART.findall(name)
-                source = f"{first}." if path and _unquoted(first).lower() in sources else ""
-                parts = path if source else [first, *path]
-                meant[name] = source, ".".join(map(_unquoted, parts))
+            parts = _parts(match)
+            after = 1 if len(parts) > 1 and parts[0].lower() in sources else 0
+            meant[match["dotted"]] = [*parts[:after], ".".join(parts[after:])]
+        members = [name[-1] for name in meant.values() if "." in name[-1]]
         columns = set[str]()
         for key, table in list(self.tables.items()):
-            more = with_members(table, [column for _, column in meant.values()])
+            more = with_members(table, members)
             if more is not table:
                 self._database.execute(f"DROP TABLE {quoted_name(key)}")
                 self._define(key, more)
             columns.update(more.columns)
+        columns.intersection_update(members)
 
         def quoted(match: re.Match[str]) -> str:
             """Return the column for a member in quotes; any other match unchanged."""
-            source, column = meant.get(match["dotted"], ("", ""))
-            is_member = "." in column and column in columns
-            return source + quoted_name(column) if is_member else match[0]
+            name = meant[match["dotted"]]
+            return _joined(name) if name[-1] in columns else match[0]
 
         return _DOTTED.sub(quoted, sql)
 
@@ -559,17 +558,21 @@ def quoted_name(name: str) -> str:
 
 
 def _with_short_path(match: re.Match[str]) -> str:
-    """Return ``t.user.address.city`` as ``t."user.address.city"``; any other match unchanged."""
-    first, *path = _PART.findall(match["dotted"] or "") or [""]
+    """Return ``t.user.address.city`` as ``"t"."user.address.city"``; any other match unchanged."""
+    first, *path = _parts(match)
     if len(path) < LONGEST_PATH:
         return match[0]
-    return f"{first}.{quoted_name('.'.join(map(_unquoted, path)))}"
+    return _joined([first, ".".join(path)])
 
 
-def _unquoted(part: str) -> str:
-    if part.startswith('"'):
-        return part[1:-1].replace('""', '"')
-    return part
+def _parts(match: re.Match[str]) -> list[str]:
+    """Return the parts of a name without their quotes; an empty one for any other match."""
+    parts = _PART.findall(match["dotted"] or '""')
+    return [part.strip('"').replace('""', '"') for part in parts]
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ".".join(map(quoted_name, parts))
 
 
 def _in_backticks(match: re.Match[str]) -> str:

@@ -435,10 +435,8 @@ def _check_nested(one: _Values, other: _Values) -> None:
     """Refuse to look for a text that no object or list of JSON is, or begins with."""
     texts = one.filled
     others = other.filled
-    may_be_equal = one.has_numbers or not all(map(is_nested, texts))
-    if may_be_equal or any(map(_MAY_MATCH_NESTED.match, others)):
-        return
-    if others:
+    is_json = texts and not one.has_numbers and all(map(is_nested, texts))
+    if is_json and others and not any(map(_MAY_MATCH_NESTED.match, others)):
         _refuse_texts(one, f"compared with {shown(others[0])} here")
 
 

@@ -137,35 +137,27 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
 def with_members(table: TextTable, names: Iterable[str]) -> TextTable:
     """Return a table with a column for each of *names* that is a member of its objects, such as ``user.login``.
 
-    A member that no row has is left out; without any, the table itself is returned.
+    A member that no row has is left out.
     """
-    paths = dict[str, tuple[int, list[str]]]()
-    for name in names:
-        column, *steps = name.split(".")
-        if column in table.columns and name not in table.columns:
-            paths[name] = table.columns.index(column), steps
-    missing = dict(paths)
+    paths = {name: name.split(".") for name in names if name not in table.columns}
+    missing = set(paths)
     for row in table.rows():
+        record = dict(zip(table.columns, row, strict=True))
+        missing = {name for name in missing if _member(record, paths[name]) is None}
         if not missing:
             break
-        for name, path in list(missing.items()):
-            if _member(row, *path) is not None:
-                del missing[name]
-    found = {name: path for name, path in paths.items() if name not in missing}
-    if not found:
-        return table
+    found = [name for name in paths if name not in missing]
 
     def rows() -> Iterator[Row]:
         for row in table.rows():
-            members = (_member(row, *path) for path in found.values())
-            yield [*row, *members]
+            record = dict(zip(table.columns, row, strict=True))
+            yield [*row, *(_member(record, paths[name]) for name in found)]
 
-    return replace(table, columns=(*table.columns, *found), rows=rows)
+    return replace(table, columns=(*table.columns, *found), rows=rows) if found else table
 
 
-def _member(row: Row, place: int, steps: list[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    value = row[place]
-    for step in steps:
+def _member(value: Any, path: list[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    for step in path:
         value = value.get(step) if is_object(value) else None
     return value
 
