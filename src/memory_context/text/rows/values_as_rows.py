@@ -153,7 +153,10 @@ def with_members(table: TextTable, names: Iterable[str]) -> TextTable:
             record = dict(zip(table.columns, row, strict=True))
             yield [*row, *(_member(record, paths[name]) for name in found)]
 
-    return replace(table, columns=(*table.columns, *found), rows=rows) if found else table
+    if not found:
+        return table
+    columns = (*table.columns, *found)
+    return replace(table, columns=columns, rows=rows)
 
 
 def _member(value: Any, path: list[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
