@@ -278,6 +278,7 @@ def test_an_error_says_where_in_json_a_name_stands(
         ),
         ("SELECT q.user.plan.name.long FROM pulls q WHERE q.user.plan.name.long > 'p'", [("pro",)]),
         ("SELECT pulls.user.login FROM pulls WHERE pulls.id = 0", [("ann",)]),
+        ("SELECT q.`user.login` FROM pulls q WHERE [user.login] = 'ann'", [("ann",)]),
     ],
 )
 def test_a_member_of_json_is_a_column_under_its_path(

@@ -12,15 +12,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from memory_context.text.json_documents import parse
-from memory_context.text.python_literals import is_object
 from memory_context.text.query.dates_and_times import may_be_later, moment
 from memory_context.text.query.number_notations_and_missing_values import (
     SAMPLED,
     is_number,
     notation_of,
 )
-from memory_context.text.shortened_name_list import listed
 
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
@@ -64,7 +61,7 @@ _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 # 3.10 or v1.10.0-rc1, which come after 3.9 and v1.9.0. An address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
-_NESTED = re.compile(r"""\{(?:"|\}$)|\[(?:["{\[]|[-+0-9., ]*\]$)""")
+_NESTED = re.compile(r"""\{["}]|\[(?:["{\[\]]|-?[0-9])""")
 
 _Reading = Callable[[str], Any]
 
@@ -183,18 +180,12 @@ _READINGS: tuple[_Reading, ...] = (
 )
 
 
-def instead(name: str, example: str) -> str:
+def instead(name: str) -> str:
     """Return advice on turning an expression that gives texts into one of numbers, or of texts that sort in order."""
-    if not is_nested(example):
-        return (
-            f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
-            "or an expression with substr, replace or CASE"
-        )
-    value = parse(example)
-    if is_object(value) and value:
-        members = listed(f"{name}.{member}" for member in value)
-        return f"write one of its members: {members}"
-    return "look into the JSON first, with column ->> '$.member' or json_each(column)"
+    return (
+        f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
+        "or an expression with substr, replace or CASE"
+    )
 
 
 def shown(text: str) -> str:

@@ -78,7 +78,7 @@ _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
     re.DOTALL,
 )
-_PART = re.compile(r'"(?:[^"]|"")*"|[^\W\d]\w*')
+_PART = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^\W\d]\w*')
 _NAME = rf"(?:{_PART.pattern})"
 # Names with dots between them, but not of a function; or what `_IN_QUOTES` passes over.
 _DOTTED = re.compile(
@@ -568,7 +568,7 @@ def _with_short_path(match: re.Match[str]) -> str:
 def _parts(match: re.Match[str]) -> list[str]:
     """Return the parts of a name without their quotes; an empty one for any other match."""
     parts = _PART.findall(match["dotted"] or '""')
-    return [part.strip('"').replace('""', '"') for part in parts]
+    return [part if part[0].isidentifier() else part[1:-1].replace('""', '"') for part in parts]
 
 
 def _joined(parts: Iterable[str]) -> str:

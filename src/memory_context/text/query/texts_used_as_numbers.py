@@ -93,8 +93,6 @@ LEAST_YEAR = 4
 # What SQLite reads as a number in a comparison with a column of numbers (01 as 1): digits, perhaps with a point, an
 # exponent, and blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
-# What is compared with JSON as a text may begin as JSON does, or as a pattern.
-_MAY_MATCH_NESTED = re.compile(r"[{\[%_*?]")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -165,8 +163,6 @@ class _Uses:
             _check_order(values, takes_numbers=not is_wrong)
         elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node) or _strips(node):
             self._check_pattern(node.this)
-        if isinstance(node, exp.Like | exp.Glob):
-            _check_nested(self._of(node.this), self._of(node.expression))
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
         self._check_day_numbers(node)
@@ -210,7 +206,7 @@ class _Uses:
         for values in map(self._of, nodes):
             for text in values.filled:
                 if is_nested(text):
-                    _refuse_texts(values, "read as a date here")
+                    _refuse_nested(values, "read as a date here")
                 if moment(text) and not is_read_by_sqlite(text):
                     raise InvalidQueryError(
                         f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
@@ -250,11 +246,11 @@ class _Uses:
         is_ordering = isinstance(node, _COMPARE_ORDER)
         _check_with_number(one, other, is_ordering=is_ordering)
         _check_with_number(other, one, is_ordering=is_ordering)
-        if is_ordering:
-            _check_order(one, other)
-        else:
+        if not isinstance(node, exp.NEQ):
             _check_nested(one, other)
             _check_nested(other, one)
+        if is_ordering:
+            _check_order(one, other)
 
     def _check_united(self, alternatives: Alternatives) -> None:
         """Refuse to look for equal values in two expressions if one gives numbers and the other a text such as 01."""
@@ -420,24 +416,32 @@ def _replaces_in_numbers(node: Expr) -> bool:
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
-    """Raise an error if there are texts; its example is JSON, or else no plain number, if any of them is."""
+    """Raise an error if there are texts; its example is not a plain number if any of them is not."""
     texts = values.filled or list(values.texts)
     if not texts:
         return
-    example = min(texts, key=lambda text: (not is_nested(text), is_plain_number(text)))
+    example = shown(min(texts, key=is_plain_number))
     raise InvalidQueryError(
-        f"{values.name} is {use}, and gives texts such as {shown(example)}: {instead(values.name, example)}"
-        + otherwise.format(shown(example))
+        f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
+        + otherwise.format(example)
     )
 
 
 def _check_nested(one: _Values, other: _Values) -> None:
-    """Refuse to look for a text that no object or list of JSON is, or begins with."""
-    texts = one.filled
+    """Refuse to compare a column of objects or lists with texts that are none."""
     others = other.filled
-    is_json = texts and not one.has_numbers and all(map(is_nested, texts))
-    if is_json and others and not any(map(_MAY_MATCH_NESTED.match, others)):
-        _refuse_texts(one, f"compared with {shown(others[0])} here")
+    is_json = one.is_column and not one.has_numbers and all(map(is_nested, one.filled))
+    if is_json and one.filled and others and not any(map(is_nested, others)):
+        _refuse_nested(one, f"compared with {shown(others[0])} here")
+
+
+def _refuse_nested(values: _Values, use: str) -> None:
+    """Raise an error that says how to read the members of objects and lists."""
+    name = values.name
+    raise InvalidQueryError(
+        f"{name} is {use}, and holds JSON such as {shown(values.filled[0])}: "
+        f"write {name} ->> '$.member', or look into it with json_each({name})"
+    )
 
 
 def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
@@ -491,16 +495,11 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if have_numbers and not takes_numbers:
         _refuse_texts(named, "ordered among numbers here")
     filled = chain.from_iterable(one.filled for one in values)
-    texts = list(filled)
-    pair = out_of_order(texts)
-    if named.are_meant_as_texts:
-        return
-    if any(map(is_nested, texts)):
-        _refuse_texts(named, "ordered here")
-    if pair is None:
+    pair = out_of_order(list(filled))
+    if pair is None or named.are_meant_as_texts:
         return
     smaller, larger = map(shown, pair)
     raise InvalidQueryError(
         f"{named.name} holds quantities, dates or versions in texts, of which {larger} would come before "
-        f"{smaller}: {instead(named.name, pair[0])}; or {named.name} || '', if texts are meant"
+        f"{smaller}: {instead(named.name)}; or {named.name} || '', if texts are meant"
     )
