@@ -18,6 +18,7 @@ from langchain_core.tools import tool as langchain_tool
 
 from commands import in_this_process
 from for_each import first_quick, for_each
+from growth import assert_linear
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context import memory_tools as langchain_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -35,6 +36,7 @@ from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.text.query import sandboxed_database as locked_database
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.values_as_rows import with_members
 from memory_context.tools.query_memory import QUERYING, QueryArgs
 from memory_context.tools.tool_calls_and_answers import MemoryToolError, answer_limit
 from query_tables import FORMS, as_csv, questions, shop
@@ -274,6 +276,9 @@ def test_an_error_says_where_in_json_a_name_stands(
             "SELECT user.login, city FROM pulls JOIN people ON people.name = user.login",
             [("ann", "Rome")],
         ),
+        ("SELECT q.user.plan.name.long FROM pulls q WHERE q.user.plan.name.long > 'p'", [("pro",)]),
+        ("SELECT pulls.user.login FROM pulls WHERE pulls.id = 0", [("ann",)]),
+        ("SELECT q.`user.login` FROM pulls q WHERE [user.login] = 'ann'", [("ann",)]),
     ],
 )
 def test_a_member_of_json_is_a_column_under_its_path(
@@ -281,12 +286,26 @@ def test_a_member_of_json_is_a_column_under_its_path(
 ) -> None:
     """A member of a column's objects is a column, named by its path: numbers in texts are numbers there, too."""
     users = [
-        {"login": "ann", "stats": {"lines": "9.25"}},
+        {"login": "ann", "stats": {"lines": "9.25"}, "plan": {"name": {"long": "pro"}}},
         {"login": "bob", "stats": {"lines": "10.50"}},
     ]
-    memory.store(json.dumps([{"id": n, "user": user} for n, user in enumerate(users)]), key="pulls")
+    pulls = [{"id": n, "user": user, "pulls": n} for n, user in enumerate(users)]
+    memory.store(json.dumps(pulls), key="pulls")
     memory.store('[{"name": "ann", "city": "Rome"}]', key="people")
     assert rows == list(map(tuple, memory.query(sql)))
+
+
+@pytest.mark.long
+def test_many_members_of_json() -> None:
+    """Members of a column's objects are found in time that is linear in their number."""
+    member = {f"m{number}": number for number in range(1_000)}
+    table = table_of(json.dumps([{"a": member}] * 40))
+
+    def find(text: str) -> None:
+        names = [f"a.m{number}" for number in range(len(text) // 20)]
+        list(with_members(table, names).rows())
+
+    assert_linear(find, "x")
 
 
 def test_errors_are_short_sentences(memory: MemoryManager) -> None:

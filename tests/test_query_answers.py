@@ -205,6 +205,7 @@ def test_what_is_no_cast(memory: MemoryManager) -> None:
         ("SELECT path FROM p WHERE took > '6ms'", "took .*'12ms'"),
         ("SELECT id FROM o ORDER BY replace(price, '$', '')", "'1200.0' would come before '20.0'"),
         ("SELECT max(d) FROM (SELECT '12/01/2022' AS d UNION ALL SELECT '03/15/2023')", "'03/15/2023' would come"),
+        ("SELECT max(x) FROM (SELECT '9007199254740993' AS x UNION ALL SELECT '1152921504606846983')", "'11529215"),
         ("SELECT day - 1 FROM o", "day is used as numbers here, and gives texts such as '2023"),
     ],
 )  # fmt: skip
@@ -212,6 +213,63 @@ def test_refused(memory: MemoryManager, sql: str, told: str) -> None:
     """What SQLite would compare, cast or order wrong is an error that names the expression, a cell, and what to do."""
     with pytest.raises(InvalidQueryError, match=told):
         memory.query(sql)
+
+
+MEETINGS = [
+    {
+        "n": 1,
+        "start": {"dateTime": "2026-05-04T10:00:00Z", "timeZone": "UTC"},
+        "who": ["a", "b"],
+        "note": "see {x}",
+    },
+    {
+        "n": 2,
+        "start": {"dateTime": "2026-06-02T10:00:00Z", "timeZone": "UTC"},
+        "who": ["b"],
+        "note": '{"a": 1}',
+    },
+    {"n": 3, "start": None, "who": [], "note": "unread"},
+]
+
+
+@for_each(
+    "condition, told",
+    [
+        ("WHERE start > '2026-06-01'", r"start is compared with '2026-06-01' here.*start ->> '\$\.member'"),
+        ("WHERE '2026-06-01' BETWEEN start AND start", r"start is compared"),
+        ("WHERE start = 'UTC'", r"start is compared with 'UTC' here"),
+        ("WHERE date(start) > '2026-06-01'", r"start is read as a date .*start ->> "),
+        ("WHERE who IN ('b', 'c')", r"""who is compared with 'b' .*'\["a", "b"\]'.*json_each\(who\)"""),
+    ],
+)  # fmt: skip
+def test_objects_are_no_texts(condition: str, told: str) -> None:
+    """A column of objects or lists is not compared with texts: the error says how to read its members."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(json.dumps(MEETINGS), key="t")
+    with pytest.raises(InvalidQueryError, match=told):
+        memory.query(f"SELECT n FROM t {condition}")
+
+
+@for_each(
+    "condition, expected",
+    [
+        ("start.dateTime > '2026-06-01'", [2]),
+        ("start LIKE '%2026-06%'", [2]),
+        ("start IS NULL", [3]),
+        ("""who = '["b"]'""", [2]),
+        ("who <> 'b'", [1, 2, 3]),
+        ("who IN (SELECT who FROM t WHERE n > 2)", [3]),
+        ("start = (SELECT max(start) FROM t)", [2]),
+        ("coalesce(start, 'unknown') = 'unknown'", [3]),
+        ("note >= 'ready'", [1, 2, 3]),
+    ],
+)
+def test_objects_as_texts(condition: str, expected: list[int]) -> None:
+    """Objects and lists may be compared with JSON and with each other, and texts with texts of which one is JSON."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(json.dumps(MEETINGS), key="t")
+    found = memory.query(f"SELECT n FROM t WHERE {condition} ORDER BY n")
+    assert [(n,) for n in expected] == list(found)
 
 
 @pytest.mark.long

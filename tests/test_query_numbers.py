@@ -577,6 +577,7 @@ def test_texts_in_order_of_time(cells: list[str], last: str) -> None:
 def test_half_hours_of_zones() -> None:
     """Minutes of a zone west of Greenwich go the way of its hours."""
     assert datetime(2025, 2, 28, 13, 30, tzinfo=UTC) == moment("28 Feb 2025 10:00 -0330")
+    assert datetime(2025, 2, 28, 10, 30, tzinfo=UTC) == moment("28 Feb 2025 10:00 -00:30")
 
 
 def test_casts_of_times() -> None:

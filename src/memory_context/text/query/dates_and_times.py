@@ -54,7 +54,7 @@ _NAMES_OF_UTC = ("UTC", "GMT", "UT", "Z")
 _NO_ZONE = timezone(timedelta(0), "")
 # Clocks differ by at most this much: from UTC+14 to UTC-12.
 _FARTHEST_ZONES = timedelta(hours=26)
-_ZONE = re.compile(r"\s(?:([A-Z]{1,5})|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
+_ZONE = re.compile(r"\s(?:([A-Z]{1,5})|([-+])([0-9]{2}):?([0-9]{2})?)(?=\s|$)")
 # https://sqlite.org/lang_datefunc.html
 _READ_BY_SQLITE = re.compile(
     r"\s*(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[\sT]+(?=[0-9])|\s*$))?"
@@ -123,16 +123,13 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
         if zone := _ZONE.search(text):
             start, end = zone.span()
             text = text[:start] + text[end:]
-            name, hours_apart, minutes_apart = zone.groups()
+            name, sign, hours, minutes = zone.groups("")
             in_zone = UTC
             # The name of another zone does not tell how far it is from UTC: CST is in America and in China.
             if name and name not in _NAMES_OF_UTC:
                 in_zone = timezone(timedelta(0), name)
-            hours = int(hours_apart or 0)
-            minutes = int(minutes_apart or 0)
-            if hours < 0:
-                minutes = -minutes
-            since_midnight -= timedelta(hours=hours, minutes=minutes)
+            east = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+            since_midnight += east if sign == "-" else -east
     date = _WEEKDAY.sub("", text, count=1).strip(" ,")
     if time and not date:
         return datetime(2000, 1, 1, tzinfo=in_zone) + since_midnight

@@ -129,10 +129,8 @@ def is_plain_number(cell: str) -> bool:
 
 def is_number(cell: str) -> bool:
     """Return whether a cell alone is a number in some notation."""
-    text = cell.strip()
-    if _PLAIN.fullmatch(text) or _AMOUNT.fullmatch(text):
-        return notation_of([text]) is not None
-    return False
+    notation = notation_of([cell])
+    return notation is not None and not notation.of_truths
 
 
 def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:

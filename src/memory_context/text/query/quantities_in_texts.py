@@ -30,7 +30,7 @@ _CAST_TAKES = re.compile(
 )
 # Digits as in 007, 1,200 and $2.5K. Not addresses, versions (1.10.0) or phone numbers, which are not ordered as numbers.
 _WITH_UNIT = re.compile(
-    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#≈<>≤≥]?\s?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
+    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#≈<>≤≥]?\s?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,40})(?:[.,][0-9]+)?"
     r"(?:[+*]|\s?°?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
@@ -61,6 +61,7 @@ _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 # 3.10 or v1.10.0-rc1, which come after 3.9 and v1.9.0. An address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
+_NESTED = re.compile(r"""\{["}]|\[(?:["{\[\]]|-?[0-9])""")
 
 _Reading = Callable[[str], Any]
 
@@ -68,6 +69,11 @@ _Reading = Callable[[str], Any]
 def is_quantity(text: str) -> bool:
     """Return whether a text is a number, perhaps followed by a unit or a remark."""
     return _WITH_UNIT.fullmatch(text) is not None or is_number(text)
+
+
+def is_nested(text: str) -> bool:
+    """Return whether a text is an object or a list of JSON, or the beginning of one."""
+    return _NESTED.match(text) is not None
 
 
 def is_cast_whole(text: str) -> bool:
@@ -93,10 +99,7 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     # If all texts are numbers, they are not versions, which are the last reading.
     if notation_of(texts) is not None:
         readings = _READINGS[:-1]
-    counts = list[int]()
-    for reading in readings:
-        read = [text for text in sample if reading(text) is not None]
-        counts.append(len(read))
+    counts = [len(sample) - list(map(reading, sample)).count(None) for reading in readings]
     most = max(counts)
     if 2 * most < len(sample):
         return None
@@ -116,9 +119,7 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
     for (before, first), (after, second) in pairwise(read):
         if before > after:
             return second, first
-    in_zones = [
-        (value, text) for value, text in read if isinstance(value, datetime) and value.tzname()
-    ]
+    in_zones = [one for one in read if isinstance(one[0], datetime) and one[0].tzname()]
     for (before, first), (after, second) in pairwise(in_zones):
         if may_be_later(before, after):
             return second, first

@@ -31,7 +31,7 @@ from memory_context.text.query.number_notations_and_missing_values import (
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.text_table import Row, TextTable
-from memory_context.text.rows.values_as_rows import with_member
+from memory_context.text.rows.values_as_rows import with_members
 from memory_context.text.shortened_name_list import LONGEST_COLUMN, listed
 
 LARGEST_INTEGER = 2**63
@@ -78,6 +78,14 @@ _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
     re.DOTALL,
 )
+_PART = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^\W\d]\w*')
+_NAME = rf"(?:{_PART.pattern})"
+# Names with dots between them, but not of a function; or what `_IN_QUOTES` passes over.
+_DOTTED = re.compile(
+    rf"""(?<![\w."])(?P<dotted>{_NAME}(?:\.{_NAME})*)(?![\w."(])|{_IN_QUOTES.pattern}""", re.DOTALL
+)
+# SQLite reads a schema, a table and a column; a longer name is a syntax error.
+LONGEST_PATH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +193,8 @@ class LockedDatabase:
         Raises:
             OperationalError: The statement names a column that does not exist, or has another error.
         """
-        no_column = None
+        sql = _DOTTED.sub(_with_short_path, sql)
+        tables_with_members = 0
         while True:
             named = _IN_QUOTES.sub(_in_backticks, sql)
             try:
@@ -195,38 +204,43 @@ class LockedDatabase:
                 if missing := _MISSING.fullmatch(str(error)):
                     self._create(missing[1])
                     continue
-                named_before, no_column = no_column, _NO_COLUMN.fullmatch(str(error))
-                if no_column is None or (named_before and named_before[1] == no_column[1]):
+                if not _NO_COLUMN.fullmatch(str(error)) or tables_with_members == len(self.tables):
                     raise
-                sql = self._with_member(sql, no_column[1])
+                tables_with_members = len(self.tables)
+                sql = self._with_members(sql)
             else:
                 return sql
 
-    def _with_member(self, sql: str, name: str) -> str:
-        """Return a statement with a name such as ``user.login`` in quotes, as the column that its table now has for it.
+    def _with_members(self, sql: str) -> str:
+        """Return a statement with names such as ``user.login`` in quotes, as the columns that its tables now have for them.
 
-        That is a table whose objects in ``user`` have ``login``. A table's name may be before it. If a table of the
-        statement is called ``user``, too, the statement stays as it is, because either may be meant.
+        Those are the tables whose objects in ``user`` have ``login``. If a source of the statement is called ``user``,
+        what follows is a name in this source: ``p.user.login`` is ``user.login`` in ``p``.
         """
-        table, *path = name.split(".")
-        prefix = f"{table}."
-        if any(table in one.columns for one in self.tables.values()):
-            from memory_context.text.query.ungrouped_columns import names_of_sources  # noqa: PLC0415 - loads sqlglot
+        from memory_context.text.query.ungrouped_columns import names_of_sources  # noqa: PLC0415 - loads sqlglot
 
-            if table.lower() in names_of_sources(sql):
-                return sql
-            prefix, path = "", [table, *path]
-        column = ".".join(path)
-        for key, one in self.tables.items():
-            if more := with_member(one, column):
+        sources = names_of_sources(sql)
+        meant = dict[str, list[str]]()
+        for match in _DOTTED.finditer(sql):
+            parts = _parts(match)
+            after = 1 if len(parts) > 1 and parts[0].lower() in sources else 0
+            meant[match["dotted"]] = [*parts[:after], ".".join(parts[after:])]
+        members = [name[-1] for name in meant.values() if "." in name[-1]]
+        columns = set[str]()
+        for key, table in list(self.tables.items()):
+            more = with_members(table, members)
+            if more is not table:
                 self._database.execute(f"DROP TABLE {quoted_name(key)}")
                 self._define(key, more)
-        quoted = prefix + quoted_name(column)
-        # Parts of the name may be in quotes, but a string that holds it is passed over.
-        parts = r'"?\."?'.join(map(re.escape, name.split(".")))
-        dotted = rf'(?<![\w."])(?P<dotted>"?{parts}"?)(?![\w."(])'
-        found = re.compile(f"{dotted}|{_IN_QUOTES.pattern}", re.DOTALL)
-        return found.sub(lambda match: quoted if match["dotted"] else match[0], sql)
+            columns.update(more.columns)
+        columns.intersection_update(members)
+
+        def quoted(match: re.Match[str]) -> str:
+            """Return the column for a member in quotes; any other match unchanged."""
+            name = meant[match["dotted"]]
+            return _joined(name) if name[-1] in columns else match[0]
+
+        return _DOTTED.sub(quoted, sql)
 
     def _create(self, name: str) -> None:
         """Create the table *name*, still empty.
@@ -541,6 +555,24 @@ def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> s
 def quoted_name(name: str) -> str:
     """Return a name in double quotes, as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _with_short_path(match: re.Match[str]) -> str:
+    """Return ``t.user.address.city`` as ``"t"."user.address.city"``; any other match unchanged."""
+    first, *path = _parts(match)
+    if len(path) < LONGEST_PATH:
+        return match[0]
+    return _joined([first, ".".join(path)])
+
+
+def _parts(match: re.Match[str]) -> list[str]:
+    """Return the parts of a name without their quotes; an empty one for any other match."""
+    parts = _PART.findall(match["dotted"] or '""')
+    return [part if part[0].isidentifier() else part[1:-1].replace('""', '"') for part in parts]
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ".".join(map(quoted_name, parts))
 
 
 def _in_backticks(match: re.Match[str]) -> str:

@@ -33,6 +33,7 @@ from memory_context.text.query.number_notations_and_missing_values import (
 )
 from memory_context.text.query.quantities_in_texts import (
     instead,
+    is_nested,
     is_quantity,
     out_of_order,
     shown,
@@ -204,6 +205,8 @@ class _Uses:
         """Refuse date functions of dates in forms that SQLite does not read, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
+                if is_nested(text):
+                    _refuse_nested(values, "read as a date here")
                 if moment(text) and not is_read_by_sqlite(text):
                     raise InvalidQueryError(
                         f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
@@ -243,6 +246,9 @@ class _Uses:
         is_ordering = isinstance(node, _COMPARE_ORDER)
         _check_with_number(one, other, is_ordering=is_ordering)
         _check_with_number(other, one, is_ordering=is_ordering)
+        if not isinstance(node, exp.NEQ):
+            _check_nested(one, other)
+            _check_nested(other, one)
         if is_ordering:
             _check_order(one, other)
 
@@ -418,6 +424,23 @@ def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
     raise InvalidQueryError(
         f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
         + otherwise.format(example)
+    )
+
+
+def _check_nested(one: _Values, other: _Values) -> None:
+    """Refuse to compare a column of objects or lists with texts that are none."""
+    others = other.filled
+    is_json = one.is_column and not one.has_numbers and all(map(is_nested, one.filled))
+    if is_json and one.filled and others and not any(map(is_nested, others)):
+        _refuse_nested(one, f"compared with {shown(others[0])} here")
+
+
+def _refuse_nested(values: _Values, use: str) -> None:
+    """Raise an error that says how to read the members of objects and lists."""
+    name = values.name
+    raise InvalidQueryError(
+        f"{name} is {use}, and holds JSON such as {shown(values.filled[0])}: "
+        f"write {name} ->> '$.member', or look into it with json_each({name})"
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -134,25 +134,35 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
 
-def with_member(table: TextTable, name: str) -> TextTable | None:
-    """Return a table with one more column, of a member of its objects, such as ``user.login``; None if none has it."""
-    column, *steps = name.split(".")
-    if column not in table.columns or name in table.columns:
-        return None
-    place = table.columns.index(column)
+def with_members(table: TextTable, names: Iterable[str]) -> TextTable:
+    """Return a table with a column for each of *names* that is a member of its objects, such as ``user.login``.
 
-    def member(row: Row) -> Any:  # noqa: ANN401 - whatever JSON holds
-        value = row[place]
-        for step in steps:
-            value = value.get(step) if is_object(value) else None
-        return value
+    A member that no row has is left out.
+    """
+    paths = {name: name.split(".") for name in names if name not in table.columns}
+    missing = set(paths)
+    for row in table.rows():
+        record = dict(zip(table.columns, row, strict=True))
+        missing = {name for name in missing if _member(record, paths[name]) is None}
+        if not missing:
+            break
+    found = [name for name in paths if name not in missing]
 
-    if all(member(row) is None for row in table.rows()):
-        return None
-    columns = (*table.columns, name)
-    return replace(
-        table, columns=columns, rows=lambda: ([*row, member(row)] for row in table.rows())
-    )
+    def rows() -> Iterator[Row]:
+        for row in table.rows():
+            record = dict(zip(table.columns, row, strict=True))
+            yield [*row, *(_member(record, paths[name]) for name in found)]
+
+    if not found:
+        return table
+    columns = (*table.columns, *found)
+    return replace(table, columns=columns, rows=rows)
+
+
+def _member(value: Any, path: list[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    for step in path:
+        value = value.get(step) if is_object(value) else None
+    return value
 
 
 def pairs_of(value: JsonObject) -> TextTable:
