@@ -191,9 +191,7 @@ DELETED = "{message}. Run the command that made it again if you need it."
 BAD_ARGUMENT = "{message}."
 BINARY = "{ref}\nBinary content ({what}) cannot be shown as text."
 STORE_FAILED = "Memory cannot be reached at the moment. Go on without it, or try again later."
-NO_SUCH_ARGUMENT = (
-    "There is no argument {name!r}; the arguments are: {names}. Call the tool again with these alone."
-)
+NO_SUCH_ARGUMENT = "There is no argument {name!r}; the arguments are: {names}. Call the tool again with these alone."
 OTHER_ARGUMENT = "There is no argument {given!r}. Call the tool again with {name} in its place."
 MISSING_ARGUMENT = "The argument {name} is missing. Call the tool again with it."
 WRONG_ARGUMENT = "The argument {name} is wrong: {problem}. Call the tool again with it corrected."
