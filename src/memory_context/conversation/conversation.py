@@ -327,8 +327,8 @@ class Conversation:
             return messages
         for index in range(unchanged, len(messages)):
             message = messages[index]
-            # The first one explains them all.
-            for place in self._placeholders_in(message):
+            place = next(self._placeholders_in(message), None)
+            if place is not None:
                 text = f"{message.texts[place]}\n{prompts.ABOUT_REFERENCES}"
                 facts = replace(message.known, instructs=True)
                 explained = message.with_texts({place: text}, facts)
@@ -353,9 +353,10 @@ class Conversation:
             return messages
         if any(message.is_a("layer") for message in messages):
             return messages
-        places = (place for place, one in enumerate(messages) if not one.is_system)
-        position = next(places, None)
-        if position is None:
+        position = 0
+        while position < len(messages) and messages[position].is_system:
+            position += 1
+        if position == len(messages):
             return messages
         task = next((message.text for message in messages if message.is_question), "")
         confirmed = self.settings.require_confirmed

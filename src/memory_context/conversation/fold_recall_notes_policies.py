@@ -145,18 +145,20 @@ class FoldPolicy:
         threshold = self.threshold
         if source == PERSON:
             threshold = max(PERSON_THRESHOLD, self.threshold)
-        return self._capped(self.source_thresholds.get(source or "", threshold))
+        if source is not None:
+            threshold = self.source_thresholds.get(source, threshold)
+        return self._capped(threshold)
 
     def tool_threshold(self, tool: str) -> int | None:
         """Return the threshold for the results of *tool*; None if they are never folded."""
         threshold = self.tool_thresholds.get(tool, self.threshold)
-        return threshold and self._capped(threshold)
+        return None if threshold is None else self._capped(threshold)
 
     @property
     def least_threshold(self) -> int:
         """Return the lowest threshold of all sources and tools."""
         thresholds = [self.threshold, *self.source_thresholds.values()]
-        thresholds += filter(None, self.tool_thresholds.values())
+        thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
         return self._capped(min(thresholds))
 
     def reads_files(self, tool: str) -> bool:

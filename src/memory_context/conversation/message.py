@@ -174,10 +174,11 @@ class Message:
         Others may change a message whose facts are kept: a middleware may replace a folded result, for example.
         """
         known = self.known
-        is_led = all(leading_key(self.texts.get(place, "")) for place in known.folded)
-        if is_led and named_keys([self]).issuperset((*known.lines, *known.trusted)):
-            return self
-        return replace(self, facts=None)
+        if not all(leading_key(self.texts.get(place, "")) for place in known.folded):
+            return replace(self, facts=None)
+        if not named_keys([self]).issuperset((*known.lines, *known.trusted)):
+            return replace(self, facts=None)
+        return self
 
     @property
     def keys_of_outputs(self) -> list[str]:

@@ -43,11 +43,12 @@ class LedgerEntry:
         """
         known = self.message.known
         # Without this library there would be no stored texts that its tools answer with. Others' tools have such names, too.
-        if self.message.is_result and self.message.source in MEMORY_TOOLS:
-            text = self.message.text
-            is_rows = self.message.source == QUERY and _ROWS_OF_ANSWER.match(text)
-            if is_rows or MemoryRef.find_all(text):
-                return 0
+        may_be_ours = self.message.is_result and self.message.source in MEMORY_TOOLS
+        if may_be_ours and MemoryRef.find_all(self.message.text):
+            return 0
+        may_be_rows = self.message.is_result and self.message.source == QUERY
+        if may_be_rows and _ROWS_OF_ANSWER.match(self.message.text):
+            return 0
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0
         tokens = self.tokens

@@ -57,8 +57,6 @@ from memory_context.text.words_and_names import terms
 ASKED_CHARACTERS = 4000
 # A message with fewer different words, not counting stop words, asks for nothing by itself.
 LEAST_ASKED = 3
-# The columns that mark a secret: its own type, or the tag of what is made of it.
-_MARKS = ("memory_type", "tags")
 # The name of the only argument in the JSON of a call.
 _ONLY_KEY = re.compile(r'\A\s*\{\s*"[^"\\]*"\s*:(?!.*"\s*:)', re.DOTALL)
 
@@ -294,17 +292,13 @@ class MessageFolder:
         kind = "tool_output" if message.is_result else "message"
         tags = self.secret_tags(named_in)
         origin = self.origin_of([message])
+        source = source or message.source
         # Prompts contain what a model wrote unredacted, until it is folded.
         if message.is_reply:
             text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
-                text,
-                type=kind,
-                source=source or message.source,
-                tags=tags,
-                metadata=facts,
-                origin=origin,
+                text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
             )
 
     def origin_of(self, messages: Sequence[Message]) -> Origin:
@@ -320,8 +314,11 @@ class MessageFolder:
             return []
         store = self.manager.memory_store
         scope = self.manager.scope
-        are_secret = (store.count(scope, {"memory_key": keys, by: SECRET}) for by in _MARKS)
-        return [SECRET] if any(are_secret) else []
+        secrets = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
+        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
+        if secrets or inherited:
+            return [SECRET]
+        return []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts and with its facts updated; count the folds."""
@@ -336,8 +333,10 @@ class MessageFolder:
             self.fail_open.stats.add(
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
-        placeholders = {place: folded.text for place, folded in folds.items()}
-        shown = message.with_texts(placeholders)
+        shown = message
+        if folds:
+            placeholders = {place: folded.text for place, folded in folds.items()}
+            shown = message.with_texts(placeholders)
         new = self._facts_of(shown, folds)
         earlier = message.known
         facts = replace(
@@ -355,7 +354,10 @@ class MessageFolder:
         A token has at least one byte, and a character at most four. So a text has at most four tokens per character.
         """
         threshold = self.threshold_of(message)
-        return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
+        if threshold is None:
+            return False
+        most_tokens = len(text) * WIDEST_CHARACTER
+        return most_tokens > threshold
 
     def _taken_in(self, message: Message, before: Sequence[Message]) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
@@ -452,7 +454,9 @@ def _origin_of(message: Message) -> Origin:
 def _run_of(numbered: tuple[int, Message]) -> int:
     """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
     index, message = numbered
-    return -1 if message.is_result else index
+    if message.is_result:
+        return -1
+    return index
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:

@@ -199,7 +199,8 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
         if message.source in PAGED_TOOLS and message.is_result:
             late.pages[place] = _heading(message.texts[place])
             continue
-        if folded := folder.fold_text(message, place, before, is_late=True):
+        folded = folder.fold_text(message, place, before, is_late=True)
+        if folded:
             late.folds[place] = folded
     for call in message.calls:
         kept = dict[str, str]()

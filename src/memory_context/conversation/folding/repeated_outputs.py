@@ -44,10 +44,13 @@ def repetitions_in(message: Message) -> Iterator[tuple[int, MemoryRef]]:
     """Yield the place and the reference of each text in *message* that only refers to an earlier output."""
     for place in message.known.folded:
         text = message.texts[place]
-        for ref in MemoryRef.find_all(text)[:1]:
-            shows_lines = message.known.lines.get(ref.key)
-            if not shows_lines and text.startswith(remark_of(ref)):
-                yield place, ref
+        refs = MemoryRef.find_all(text)
+        if not refs:
+            continue
+        ref = refs[0]
+        shows_lines = message.known.lines.get(ref.key)
+        if not shows_lines and text.startswith(remark_of(ref)):
+            yield place, ref
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:

@@ -147,19 +147,19 @@ def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
 
 
 def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
-    """Return what persons said after the last answer and before *question*.
+    """Return what persons said after the last answer and before *question*; [] if that is not a question.
 
     A call answers nothing: an agent that is handed the last calls of another one has not heard the rest.
     """
     said = list[Message]()
     for message in messages:
         if message is question:
-            break
+            return said if question.is_question else []
         if message.is_typed and not message.known.folded:
             said.append(message)
         elif message.is_reply and not message.calls:
             said.clear()
-    return said
+    return []
 
 
 def _asked_by(question: Message) -> str:
