@@ -124,7 +124,7 @@ class MessageFolder:
         if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.is_question or self.folds_answers:
-            return self.policy.threshold_for(self._speaker(message))
+            return self.policy.threshold_for(message.source, is_task=message.known.is_task)
         # The next questions are about the model's answer, so only a very long answer is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
@@ -189,28 +189,22 @@ class MessageFolder:
             known = self.ledger.names(before)
             if message.is_result and message.source:
                 earlier = earlier_outputs(message.source, before, self.manager)
-        speaker = self._speaker(message)
         focus = PreviewFocus(
             _question(_arguments_of(message, before), before),
             known,
-            by_person=speaker == PERSON and message.is_question,
+            by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
             earlier=earlier,
         )
+        source = None if message.is_result else message.source
         return fold(
             text,
             commit,
             self.manager.counter,
             threshold=threshold,
-            preview_tokens=self.policy.preview_budget(speaker),
+            preview_tokens=self.policy.preview_budget(source),
             focus=focus,
         )
-
-    def _speaker(self, message: Message) -> str | None:
-        """Return the source whose limits hold for *message*: a person's for the task, whoever says it; None for a tool."""
-        if message.known.is_task and message.source not in self.policy.source_thresholds:
-            return PERSON
-        return None if message.is_result else message.source
 
     def with_missing_previews(
         self,
