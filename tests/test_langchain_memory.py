@@ -384,6 +384,14 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
     assert [] == history(store).messages
 
 
+def test_a_history_folds_what_other_agents_say(store: SQLAlchemyStore) -> None:
+    """Each report of another agent is folded, although it is the first message that is added with others."""
+    report = LOG[:6000]
+    for _ in range(2):
+        history(store).add_messages([HumanMessage(report, name="planner"), AIMessage("ok")])
+    assert all(MemoryRef.find_all(str(message.content)) for message in history(store).messages[::2])
+
+
 def test_a_history_is_named_by_its_session(store: SQLAlchemyStore) -> None:
     """`session_id`, LangChain's name, is the thread's; both names or none are refused."""
     MemoryContextChatMessageHistory(session_id="t", user_id="42", store=store).add_user_message(

@@ -258,6 +258,20 @@ class TestPages:
         assert not due_messages(messages, len(messages), folder)
 
 
+async def test_the_task_of_another_agent_is_never_due() -> None:
+    """What another agent began the conversation with stays whole; what it says later is folded when that pays."""
+    report = "\n".join(LOG.split("\n")[:60])
+    context = MemoryContext("ann", store="sqlite://", recall=False, fold="after_reading")
+    await fill(context, user(report, source="planner"))
+    await talk(context, 20)
+    messages = context._history.messages  # noqa: SLF001 - what the next call will see
+    folder = context._conversation.folder  # noqa: SLF001 - the one that decides about them
+
+    assert not due_messages(messages, len(messages), folder)
+    first, *others = messages
+    assert [1] == due_messages([others[0], first, *others], len(messages), folder)
+
+
 @pytest.mark.long
 async def test_nothing_large_nothing_changed(context: MemoryContext) -> None:
     """A conversation without such texts is never rewritten."""

@@ -44,7 +44,7 @@ from pydantic import BaseModel
 
 from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.testing import ScriptedChatClient, check_prompt
-from messages import LOG, dumps, user
+from messages import LOG, call, dumps, results, user
 from teams import (
     JOB,
     READS,
@@ -413,6 +413,21 @@ class TestSwarm:
 
         [answer] = [line for line in LOG.split("\n") if "worker-377 " in line]
         assert answer in "".join(dumps(await all_contexts["bob"].get_messages()))
+
+    async def test_no_recall_for_what_was_answered(self, sqlite_url: str) -> None:
+        """What another agent answered is not asked again with the person's next message, though calls lie between."""
+        context = MemoryContext("ann", store=sqlite_url)
+        await context.store(LOG, "the log of last night")
+        for message in (
+            user("What became of worker-377?"),
+            call("to_bob"),
+            results("Over to bob."),
+            user("It went on.", source="al"),
+            user("Thanks. Now write a short poem about the sea for my mother."),
+        ):
+            await context.add_message(message)
+
+        assert "worker-3" not in "".join(dumps(await context.get_messages())[4:])
 
     async def test_state(self, sqlite_url: str) -> None:
         """A second team that loads the state has the same messages."""

@@ -68,7 +68,6 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             named=facts.named,
             trusted=facts.trusted,
             instructs=facts.instructs,
-            is_task=facts.is_task,
         )
     # Most messages are one text.
     blocks = [] if isinstance(message.content, str) else message.content

@@ -49,7 +49,6 @@ class MessageFacts:
         replaced: The ids of the compacted messages.
         instructs: Whether it explains references to the model.
         standing: The standing words of the compacted messages (see `standing_words`).
-        is_task: Whether the conversation begins with it, and no person wrote it: then it says what there is to do.
     """
 
     kind: Kind = ""
@@ -63,7 +62,6 @@ class MessageFacts:
     replaced: tuple[str, ...] = ()
     instructs: bool = False
     standing: tuple[str, ...] = ()
-    is_task: bool = False
 
     def to_json(self) -> JsonObject:
         """Return the facts in JSON's own types, without those that have their default."""
@@ -246,6 +244,11 @@ def from_lines(text: str) -> list[Message]:
         stored["id"] = ""
         messages.append(_MESSAGE.validate_python(stored))
     return messages
+
+
+def is_task(message: Message, before: Iterable[Message]) -> bool:
+    """Return whether *message* is the first one that somebody says: then it says what there is to do."""
+    return message.is_question and all(one.is_system or one.is_ours for one in before)
 
 
 def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:

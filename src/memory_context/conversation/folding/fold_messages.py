@@ -28,6 +28,7 @@ from memory_context.conversation.message import (
     NO_FACTS,
     Message,
     MessageFacts,
+    is_task,
     named_keys,
     references_of,
 )
@@ -124,7 +125,7 @@ class MessageFolder:
         if message.is_result:
             return self.policy.tool_threshold(message.source)
         if message.is_question or self.folds_answers:
-            return self.policy.threshold_for(message.source, is_task=message.known.is_task)
+            return self.policy.threshold_for(message.source)
         # The next questions are about the model's answer, so only a very long answer is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
@@ -146,6 +147,8 @@ class MessageFolder:
         text = message.texts[place]
         threshold_of = self.late_threshold_of if is_late else self.threshold_of
         threshold = threshold_of(message)
+        if threshold is not None and not self.folds_answers and is_task(message, before):
+            threshold = max(threshold, self.policy.threshold_for(message.source, is_task=True))
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
@@ -337,7 +340,6 @@ class MessageFolder:
             new,
             folded=(*earlier.folded, *new.folded),
             named=earlier.named,
-            is_task=earlier.is_task,
             trusted=tuple(dict.fromkeys((*earlier.trusted, *new.trusted))),
         )
         return replace(shown, facts=facts)
@@ -359,8 +361,6 @@ class MessageFolder:
         if message.is_typed:
             named = keys_named(message.text, references_of(before))
             facts = MessageFacts(named=tuple(sorted(named)))
-        elif message.is_question and all(one.is_system for one in before):
-            facts = MessageFacts(is_task=True)
         message = replace(message, texts=texts, facts=facts)
         folds = dict[int, Folded]()
         for place, text in texts.items():

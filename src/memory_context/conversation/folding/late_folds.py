@@ -15,7 +15,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded
-from memory_context.conversation.message import FunctionCall, Message
+from memory_context.conversation.message import FunctionCall, Message, is_task
 from memory_context.conversation.texts_in_json_and_its_schema import strings_in, with_strings
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import leading_key
@@ -118,7 +118,8 @@ def _read_texts(
             or (message.source in PAGED_TOOLS and reads < PAGE_CALLS)
         )
         # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
-        if reads and tokens[index] > least and not is_needed:
+        is_large = reads and tokens[index] > least
+        if is_large and not is_needed and not is_task(message, messages[:index]):
             saved = saved_by_folding(message, folder)
             if saved:
                 texts.append(ReadText(index, saved, reads))

@@ -149,14 +149,21 @@ def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
 def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
     """Return what persons said after the last answer and before *question*; [] if that is not a question.
 
-    A call answers nothing: an agent that is handed the last calls of another one has not heard the rest.
+    A call answers nothing: an agent that is handed the last calls of another one has not heard the rest. What another agent
+    says may hand the question on, but answers it if a person speaks again.
     """
     said = list[Message]()
+    may_be_answered = False
     for message in messages:
+        if message.is_typed and may_be_answered:
+            said.clear()
+            may_be_answered = False
         if message is question:
             return said if question.is_question else []
         if message.is_typed and not message.known.folded:
             said.append(message)
+        elif message.is_question:
+            may_be_answered = True
         elif message.is_reply and not message.calls:
             said.clear()
     return []
