@@ -212,7 +212,9 @@ def _faults(
         for fault in filter(reports_fault, found.shown(index).splitlines()):
             first.setdefault(fault.strip(), index)
             counts[fault.strip()] += 1
-    causes = [first[fault] for fault, count in counts.most_common(MOST_CAUSES) if count >= LEAST_CAUSED]
+    causes = [
+        first[fault] for fault, count in counts.most_common(MOST_CAUSES) if count >= LEAST_CAUSED
+    ]
     return list(dict.fromkeys(first.values())), causes
 
 
