@@ -633,6 +633,19 @@ def test_the_cause_of_many_failures_is_shown() -> None:
     assert "has no member for what is not set" in shown
 
 
+def test_each_cause_of_many_failures_is_shown() -> None:
+    """If some tests fail for one reason and others for another, both are shown, whatever else differs around them."""
+    causes = ["AttributeError: no clerk at the till", "KeyError: this is no tariff of the port"]
+    failures = [
+        f"______ test_{noun}_{number} ______\n\n>   ship({noun!r}, {number})\n"
+        f"E   {causes[number % 2]}\ndock.py:{number}: in test_{noun}\n"
+        for number, noun in enumerate([*NOUNS, *NOUNS[:14]])
+    ]
+    text = "\n".join(["==== FAILURES ====", *failures, f"{len(failures)} failed in 5.16s"])
+    shown = excerpt(text, "", 150, default_counter().count, ranking=PREVIEW).text
+    assert all(cause in shown for cause in causes)
+
+
 def test_a_line_unlike_the_others_of_a_list_is_shown() -> None:
     """What is out of the ordinary comes, wherever it stands, and so do a list's header and its sum."""
     rows = [f"web-{n:x}  1/1  Running  {n}d" for n in range(1000, 1400)]
@@ -1244,6 +1257,33 @@ def test_a_lines_form_is_its_words() -> None:
         text = "\n".join([*lines, other])
         [place] = telling_lines(text, [(0, len(text))])
         assert place >= len(text) - len(other)
+
+
+def test_a_sign_tells_what_kind_of_line_it_is() -> None:
+    """What is changed or goes is an exception among much that is new, in a plan with signs before its lines."""
+    lines = [f"  + {name} = {n} -> {n + 1}" for n, name in enumerate(["count", "size"] * 20)]
+    lines[21] = "  ~ count = 14 -> 3"
+    text = "\n".join(lines)
+    assert telling_lines(text, [(0, len(text))]) == [text.index("~")]
+
+
+def test_two_lines_alike_are_exceptions_as_one_is() -> None:
+    """Only from three on, lines are a list."""
+    lines = [f"disk-{n} is mounted" for n in range(30)]
+    lines[7] = "disk-7 has gone away"
+    lines[19] = "disk-19 has gone away"
+    text = "\n".join(lines)
+    gone = {text.index(lines[7]), text.index(lines[19])}
+    assert set(telling_lines(text, [(0, len(text))])) == gone
+
+
+def test_a_sum_below_a_gap_is_telling_in_a_text_without_lists() -> None:
+    """A count that is indented least comes first, above indented lines in as many forms as there are lines."""
+    words = ["ash", "elm", "oak", "fir", "yew", "bay"]
+    blocks = "\n".join("    " + " ".join(some) for some in islice(permutations(words), 40))
+    total = "Plan: 5 to add, 2 to destroy."
+    text = f"{blocks}\n\n{total}\n\nNote\n{blocks}"
+    assert telling_lines(text, [(0, len(text))])[0] == text.index(total)
 
 
 def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:

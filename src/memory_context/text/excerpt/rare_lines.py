@@ -12,18 +12,19 @@ from memory_context.text.lines import line_spans, line_start
 from memory_context.text.spans import Span
 
 LEAST_LINES = 20
-# Lines whose form occurs this often count as a list, and this share of a text's lines must be in lists.
+# Lines whose form occurs this often are a list; the others are rare.
 LISTED = 3
-LEAST_LISTED = 0.6
-# If more than this share of the lines have a form of their own, they are not exceptions.
+# If more than this share of the lines are rare, they are not exceptions.
 MOST_RARE = 0.25
 # So many words at the beginning of a line show what kind of line it is.
 BEGINNING = 2
 # So many show which lines are alike, if only their beginnings count.
 FORM_OF_BEGINNING = 3
-# No more than this share of the words of a sum are numbers or names.
-MOST_NUMBERS = 0.6
+# At least this share of the words of a sum are neither numbers nor names nor signs.
+LEAST_WORDS = 0.4
 _WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
+# Letters, or a sign that says what kind of line it is, as in `~ count = 14 -> 3`, but no bar such as `+++---`.
+_KIND = re.compile(r"[^\W\d_]+|\W{1,2}")
 
 
 class _WordedLine(NamedTuple):
@@ -32,7 +33,7 @@ class _WordedLine(NamedTuple):
     Attributes:
         depth: How far its first word is from its beginning.
         place: The offset of its first word.
-        form: Its words, with ``0`` for each word that holds anything but letters.
+        form: Its words, with ``0`` for each word that is neither letters nor a short sign.
         words: Its words.
     """
 
@@ -64,7 +65,9 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
     rare = _rare(lines)
     alone = _begun_alone(lines, rare)
     telling = list[int]()
-    for kind in (_sums(alone), _headings(text, lines), alone, rare):
+    titles = _titles(text, lines)
+    headings = [line for line in titles if all(map(str.isalpha, line.words))]
+    for kind in (_sums([*alone, *titles]), headings, alone, rare):
         telling += from_both_ends([line.place for line in kind])
     return list(dict.fromkeys(telling))
 
@@ -87,7 +90,7 @@ def _lines(text: str, regions: Iterable[Span], most_words: int | None = None) ->
             if not words:
                 continue
             place = text.index(words[0], start)
-            form = tuple(word if word.isalpha() else "0" for word in words[:most_words])
+            form = tuple(word if _KIND.fullmatch(word) else "0" for word in words[:most_words])
             lines.append(_WordedLine(place - start, place, form, words))
     if len(lines) < LEAST_LINES:
         return []
@@ -95,14 +98,10 @@ def _lines(text: str, regions: Iterable[Span], most_words: int | None = None) ->
 
 
 def _rare(lines: _WordedLines) -> _WordedLines:
-    """Return the lines whose form no other has, if the text consists mostly of lists."""
+    """Return the lines in a form that no list has, if the text consists mostly of lists."""
     counts = Counter(line.form for line in lines)
-    rare = [line for line in lines if counts[line.form] == 1]
-    listed = sum(count for count in counts.values() if count >= LISTED)
-    are_few = len(rare) <= MOST_RARE * len(lines)
-    if are_few and listed >= LEAST_LISTED * len(lines):
-        return rare
-    return []
+    rare = [line for line in lines if counts[line.form] < LISTED]
+    return rare if len(rare) <= MOST_RARE * len(lines) else []
 
 
 def _begun_alone(lines: _WordedLines, rare: _WordedLines) -> _WordedLines:
@@ -116,22 +115,18 @@ def _sums(alone: _WordedLines) -> _WordedLines:
     sums = _WordedLines()
     for line in alone:
         has_number = any(map(str.isdecimal, line.words))
-        if has_number and line.form.count("0") <= MOST_NUMBERS * len(line.form):
+        if has_number and sum(map(str.isalpha, line.words)) >= LEAST_WORDS * len(line.words):
             sums.append(line)
     return sums
 
 
-def _headings(text: str, lines: _WordedLines) -> _WordedLines:
-    """Return the lines of plain words at the top or below a blank line that are indented least, if few lines are."""
+def _titles(text: str, lines: _WordedLines) -> _WordedLines:
+    """Return the lines at the top or below a blank line that are indented least, if few lines are."""
     least = min((line.depth for line in lines), default=0)
     outermost = [line for line in lines if line.depth == least]
     if len(outermost) > MOST_RARE * len(lines):
         return []
-    headings = _WordedLines()
-    for line in outermost:
-        if "0" not in line.form and _is_below_blank(text, line.place - least):
-            headings.append(line)
-    return headings
+    return [line for line in outermost if _is_below_blank(text, line.place - least)]
 
 
 def _is_below_blank(text: str, start: int) -> bool:

@@ -28,8 +28,9 @@ SMALL = 1e-9
 # report an error are worth; the next lines from both ends are worth a half, a third, and so on. Wherever they are, they
 # keep at least the share `Ranking.end`.
 WORTH_OF_FAULT = 4.0
-# An error that is reported so often in the same words is the cause of many failures.
-LEAST_CAUSED = 10
+# An error that is reported so often in the same words is the cause of many failures. A text has no more causes.
+LEAST_CAUSED = 5
+MOST_CAUSES = 8
 # The worth of the line that begins a definition in source code, such as a function, that holds this much of the question;
 # and the share of their worth that segments in it keep. Definitions that hold less have less of both.
 WORTH_OF_DEFINITION = 4.0
@@ -200,21 +201,21 @@ def _hits(
 def _faults(
     found: Segmentation, held_by: Mapping[str, AbstractSet[int]]
 ) -> tuple[list[int], list[int]]:
-    """Return the first of the segments that report an error in the same words, and of them the cause of most errors.
+    """Return the first of the segments whose lines report an error in the same words, and of them the most frequent.
 
-    A cause is reported ten times or more, as one wrong line makes hundreds of tests fail.
+    Such a cause is reported five times or more, as one wrong line makes hundreds of tests fail.
     """
     first = dict[str, int]()
     counts = Counter[str]()
     suspected = set[int]().union(*(held_by[fault] for fault in FAULTS))
     for index in sorted(suspected):
-        shown = found.shown(index)
-        if reports_fault(shown):
-            fault = shown.strip()
-            first.setdefault(fault, index)
-            counts[fault] += 1
-    causes = [first[fault] for fault, count in counts.most_common(1) if count >= LEAST_CAUSED]
-    return list(first.values()), causes
+        for fault in filter(reports_fault, found.shown(index).splitlines()):
+            first.setdefault(fault.strip(), index)
+            counts[fault.strip()] += 1
+    causes = [
+        first[fault] for fault, count in counts.most_common(MOST_CAUSES) if count >= LEAST_CAUSED
+    ]
+    return list(dict.fromkeys(first.values())), causes
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
