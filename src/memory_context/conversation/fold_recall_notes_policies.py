@@ -26,6 +26,8 @@ PERSON = "user"
 PERSON_THRESHOLD = 8000
 # A preview has at most a quarter of the text's tokens; otherwise a reference would save too little.
 PREVIEW_PART = 4
+# A task from another agent is whole up to so many times the threshold: a task ledger of MagenticOne has up to 2,500 tokens.
+OF_TASK = 5
 # Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
 FILE_READERS = frozenset(
     {
@@ -62,15 +64,14 @@ class FoldPolicy:
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
         source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
-            own words (source ``user``) have 8,000 unless said otherwise, and the message that a conversation begins
-            with has `read_cap`: it is the task, whoever says it.
+            own words (source ``user``) have 8,000 unless said otherwise, and another agent's message that a
+            conversation begins with has five times `threshold`: it is the task.
         tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
             (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of the text.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
-        read_cap: A task from another agent is folded if it has more tokens, and so are the agent's own answers, later.
-            With ``after_reading``, texts with more tokens are folded at once all the same.
+        read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
         page_tokens: The largest page of `retrieve_memory`; the last page of a text may be half as large again, and so may
             a whole answer of `query_memory`. Never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
@@ -147,7 +148,7 @@ class FoldPolicy:
         if source == PERSON:
             threshold = max(PERSON_THRESHOLD, self.threshold)
         elif is_task:
-            threshold = max(self.read_cap, self.threshold)
+            threshold *= OF_TASK
         if source is not None:
             threshold = self.source_thresholds.get(source, threshold)
         return self._capped(threshold)
