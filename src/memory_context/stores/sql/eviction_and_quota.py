@@ -56,7 +56,7 @@ def make_room(
             return
         if not capacity.evict or not items:
             raise full
-        evicted = ", ".join(_evict(connection, others, capacity, items))
+        evicted = ", ".join(_evict_share(connection, others, capacity, items))
         # None, if another process has just deleted the one to be evicted; then the rest is counted again.
         if evicted:
             log_events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=evicted)
@@ -110,7 +110,7 @@ def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) 
     return items, total
 
 
-def _evict(
+def _evict_share(
     connection: sa.Connection, others: Conditions, capacity: Capacity, items: int
 ) -> list[str]:
     """Evict the share of memories that *capacity* sets, and return their keys.

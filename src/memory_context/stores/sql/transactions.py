@@ -291,10 +291,11 @@ class Database:
         """Turn errors of the database into a `StoreError`."""
         try:
             yield
-        except MemoryContextError as error:
-            if isinstance(error, StoreUnavailableError):
-                self._ready_pool = None
+        except StoreUnavailableError:
+            self._ready_pool = None
             raise
+        except MemoryContextError:
+            raise  # some are a ValueError, too
         except SQLAlchemyError as error:
             if getattr(_cause(error), "sqlstate", None) in _WRITE_REFUSED:
                 self._may_write = False

@@ -99,7 +99,10 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     # If all texts are numbers, they are not versions, which are the last reading.
     if notation_of(texts) is not None:
         readings = _READINGS[:-1]
-    counts = [len(sample) - list(map(reading, sample)).count(None) for reading in readings]
+    counts = list[int]()
+    for reading in readings:
+        read = [text for text in sample if reading(text) is not None]
+        counts.append(len(read))
     most = max(counts)
     if 2 * most < len(sample):
         return None
@@ -119,7 +122,9 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
     for (before, first), (after, second) in pairwise(read):
         if before > after:
             return second, first
-    in_zones = [one for one in read if isinstance(one[0], datetime) and one[0].tzname()]
+    in_zones = [
+        (value, text) for value, text in read if isinstance(value, datetime) and value.tzname()
+    ]
     for (before, first), (after, second) in pairwise(in_zones):
         if may_be_later(before, after):
             return second, first

@@ -429,9 +429,13 @@ def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
 
 def _check_nested(one: _Values, other: _Values) -> None:
     """Refuse to compare a column of objects or lists with texts that are none."""
+    # Most columns end this at their first value; a list of them would be made for each comparison.
+    if not one.is_column or one.has_numbers:
+        return
+    if not all(map(is_nested, filter(is_filled, one.texts))):
+        return
     others = other.filled
-    is_json = one.is_column and not one.has_numbers and all(map(is_nested, one.filled))
-    if is_json and one.filled and others and not any(map(is_nested, others)):
+    if one.filled and others and not any(map(is_nested, others)):
         _refuse_nested(one, f"compared with {shown(others[0])} here")
 
 
