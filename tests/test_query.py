@@ -279,6 +279,7 @@ def test_an_error_says_where_in_json_a_name_stands(
         ("SELECT q.user.plan.name.long FROM pulls q WHERE q.user.plan.name.long > 'p'", [("pro",)]),
         ("SELECT pulls.user.login FROM pulls WHERE pulls.id = 0", [("ann",)]),
         ("SELECT q.`user.login` FROM pulls q WHERE [user.login] = 'ann'", [("ann",)]),
+        ("SELECT order.id FROM pulls JOIN people ON order.group.id = name", [(7,)]),
     ],
 )
 def test_a_member_of_json_is_a_column_under_its_path(
@@ -290,6 +291,7 @@ def test_a_member_of_json_is_a_column_under_its_path(
         {"login": "bob", "stats": {"lines": "10.50"}},
     ]
     pulls = [{"id": n, "user": user, "pulls": n} for n, user in enumerate(users)]
+    pulls[0]["order"] = {"id": 7, "group": {"id": "ann"}}
     memory.store(json.dumps(pulls), key="pulls")
     memory.store('[{"name": "ann", "city": "Rome"}]', key="people")
     assert rows == list(map(tuple, memory.query(sql)))

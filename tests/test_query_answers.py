@@ -190,6 +190,7 @@ def test_what_is_no_cast(memory: MemoryManager) -> None:
         ("SELECT CAST('$1,200' AS REAL)", r"'\$1,200' for another number: leave only the number"),
         ("SELECT sum(CAST(replace(x, '$', '') AS REAL)) FROM (SELECT '$1,200' AS x)", "'1,200' in replace"),
         ("SELECT CAST(substr(x, 1, 5) AS INT) FROM (SELECT '12h' AS x UNION ALL SELECT '5d3h')", "'12h' and '5d3h'"),
+        ("SELECT CAST('12345678901234567890' AS INTEGER)", "'12345678901234567890' for another number"),
         ("SELECT CAST(day AS DATE) FROM o", "no type DATE.*day"),
         ("SELECT CAST('$1,200' AS REAL /* net :( */)", r"'\$1,200' for another number"),
         ("SELECT CAST('$1,200' AS REAL -- VAT (19%\n)", r"'\$1,200' for another number"),

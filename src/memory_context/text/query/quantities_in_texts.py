@@ -22,9 +22,9 @@ from memory_context.text.query.number_notations_and_missing_values import (
 LONGEST_SHOWN = 40
 # A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
 # or a date, whose year CAST reads. A minus after the number, a closing parenthesis and the other end of a range do
-# belong to it.
+# belong to it. 19 digits mostly fit into 64 bits, 20 do not.
 _CAST_TAKES = re.compile(
-    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    r"[^0-9]*|\s*[-+]?(?:[0-9]{1,19}(?:\.[0-9]*)?|\.[0-9]+)"
     r"(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9])).*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
     re.DOTALL,
 )

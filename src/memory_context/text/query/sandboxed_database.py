@@ -193,7 +193,6 @@ class LockedDatabase:
         Raises:
             OperationalError: The statement names a column that does not exist, or has another error.
         """
-        sql = _DOTTED.sub(_with_short_path, sql)
         tables_with_members = 0
         while True:
             named = _IN_QUOTES.sub(_in_backticks, sql)
@@ -203,6 +202,10 @@ class LockedDatabase:
             except sqlite3.OperationalError as error:
                 if missing := _MISSING.fullmatch(str(error)):
                     self._create(missing[1])
+                    continue
+                in_quotes = _DOTTED.sub(_in_quotes, sql)
+                if "syntax error" in str(error) and in_quotes != sql:
+                    sql = in_quotes
                     continue
                 if not _NO_COLUMN.fullmatch(str(error)) or tables_with_members == len(self.tables):
                     raise
@@ -557,12 +560,17 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _with_short_path(match: re.Match[str]) -> str:
-    """Return ``t.user.address.city`` as ``"t"."user.address.city"``; any other match unchanged."""
+def _in_quotes(match: re.Match[str]) -> str:
+    """Return ``order.id``, of which ``order`` is a word of SQL, as ``"order"."id"``; a name without a dot unchanged.
+
+    Of a name that is too long for SQLite, the path becomes one: ``"t"."user.address.city"``.
+    """
     first, *path = _parts(match)
-    if len(path) < LONGEST_PATH:
+    if len(path) >= LONGEST_PATH:
+        path = [".".join(path)]
+    if not path:
         return match[0]
-    return _joined([first, ".".join(path)])
+    return _joined([first, *path])
 
 
 def _parts(match: re.Match[str]) -> list[str]:
