@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.text.describe import describe
@@ -249,6 +251,7 @@ def test_other_lists_are_no_trees(text: str) -> None:
     assert words_of_page(text) is None
 
 
+@pytest.mark.long
 @for_each(
     "tree",
     [

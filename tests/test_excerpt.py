@@ -1077,6 +1077,7 @@ def test_strings_in_a_row_are_shown_as_one_text() -> None:
     assert "Zembla" in shown.text
 
 
+@pytest.mark.long
 def test_many_members_that_match_take_linear_time() -> None:
     """Each match in an object of thousands of members changes the worth of the members near it only."""
 

@@ -92,6 +92,7 @@ def few_values() -> Iterator[None]:
     event.remove(Engine, "connect", limit)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_values")
 def test_more_files_than_values(folder: Path) -> None:
     """A folder may hold more memories of a user than a statement of SQLite may have values."""
@@ -101,6 +102,7 @@ def test_more_files_than_values(folder: Path) -> None:
         assert 501 == store.count(ANN)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_values")
 def test_clears_more_reads_than_values(folder: Path) -> None:
     """More memories that were read can be cleared than a statement of SQLite may have values."""

@@ -1561,6 +1561,7 @@ def test_where_a_row_holds_all_that_is_asked_nothing_else_comes() -> None:
     assert ["log"] == [expansion.key for expansion in opened]
 
 
+@pytest.mark.long
 @for_each("unit", ["1", "_ ", "ss!"])
 def test_a_long_message_is_read_once(unit: str) -> None:
     """A number of thousands of digits, and a line of thousands of sentences, are not read to their end from each."""

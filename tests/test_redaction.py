@@ -77,6 +77,7 @@ class TestFinds:
         """No kind is without a sample; private keys and Kubernetes' secrets have tests of their own."""
         assert set(KINDS) - {"kubernetes_secret"} == {sample.kind for _, sample in planted(7)}
 
+    @pytest.mark.long
     def test_many_in_one_text(self) -> None:
         """A text full of secrets loses all of them, and what stands between them stays."""
         text = "\n".join(

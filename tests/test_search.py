@@ -647,6 +647,7 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
         assert "ix_agent_memories_user_tier" not in plan
 
 
+@pytest.mark.long
 def test_a_memory_that_is_replaced_meanwhile_is_found(
     sqlite_url: str, mocker: MockerFixture
 ) -> None:
