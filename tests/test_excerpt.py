@@ -27,15 +27,7 @@ from memory_context.model.json_object import JsonObject
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.error_words import reports_fault
 from memory_context.text.excerpt.escapes_in_place import unescaped_in_place
-from memory_context.text.excerpt.excerpt import (
-    ANSWER,
-    ENDS,
-    PREVIEW,
-    READING,
-    Excerpt,
-    excerpt,
-    show_spans,
-)
+from memory_context.text.excerpt.excerpt import ANSWER, ENDS, PREVIEW, READING, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, LARGE_JSON, hotspots
 from memory_context.text.excerpt.long_records import long_records
 from memory_context.text.excerpt.objects_of_json import (
@@ -47,6 +39,7 @@ from memory_context.text.excerpt.rare_lines import telling_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
 from memory_context.text.excerpt.segments_within_budget import with_more
+from memory_context.text.excerpt.shown_parts_and_gap_marks import Excerpt, show_spans
 from memory_context.text.html_pages import words_of_html
 from memory_context.text.read.jsonpath import found_values
 from memory_context.text.tokens.counter import default_counter, estimating_counter

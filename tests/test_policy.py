@@ -30,7 +30,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidThresholdErro
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tiers_and_limits import TierPolicy
-from memory_context.text.lines import as_on_terminal
+from memory_context.text.terminal_output import as_on_terminal
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter, default_counter
 
 LETTERS = CallableCounter(len)

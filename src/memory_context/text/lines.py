@@ -11,32 +11,11 @@ from memory_context.text.spans import Span
 # Some programs on Windows put this before a text. It is not part of the first line.
 BYTE_ORDER_MARK = "\ufeff"
 BLANK_LINE = "\n\n"
-# A terminal's colours and movements, such as ESC [32m; what `tput` ends them with, ESC ( B; titles, such as ESC ]0;… BEL.
-# Links, ESC ]8;…, stay: they hold an address.
-_ESCAPE_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*[@-~]|[()][0-9A-Z]|\](?!8;)\d{1,4};[^\x07\x1b\r\n]*(?:\x07|\x1b\\))"
-)
 # What `cat -n` and file viewers write before a line: its number, aligned to the right or with an arrow behind it.
 _LINE_NUMBER = re.compile(r"^(?= +\d|\d+→)( *+(\d{1,7})[\t→])(.*)", re.MULTILINE)
 # Numbers count as those of lines if so many characters at the beginning hold enough of them, without a gap.
 NUMBERED = 4_000
 LEAST_NUMBERED = 5
-# How much is done: `45%` or `3/12`, but not a date.
-_PROGRESS = re.compile(r"\d ?%|(?<![\d/])\d+/\d+(?![\d/])")
-
-
-def without_colours(text: str) -> str:
-    """Return *text* without a terminal's colours, movements and titles; it has as many lines."""
-    if "\x1b" not in text:
-        return text
-    return _ESCAPE_SEQUENCE.sub("", text)
-
-
-def blanked_colours(text: str) -> str:
-    """Return *text* with spaces in place of what `without_colours` removes: words stand alone, at the same offsets."""
-    if "\x1b" not in text:
-        return text
-    return _ESCAPE_SEQUENCE.sub(lambda found: " " * len(found[0]), text)
 
 
 def without_line_numbers(text: str) -> str:
@@ -66,23 +45,6 @@ def _with_numbers_behind(text: str) -> str:
         return words.ljust(len(line[0]), " " if words else "\n")
 
     return _LINE_NUMBER.sub(moved, text)
-
-
-def as_on_terminal(text: str) -> str:
-    """Return *text* without what a terminal would overwrite, as in a progress bar; the number of lines stays the same."""
-    if "\r" not in text:
-        return text
-    if "\n" not in text.strip():
-        # On old Macs, each line ends with a carriage return. A line feed at the end was added when the text was printed.
-        states = list(filter(str.strip, text.split("\r")))
-        if len(list(filter(_PROGRESS.search, states))) < len(states) / 2:
-            return text
-    shown = list[str]()
-    for line in text.split("\n"):
-        states = line.rstrip("\r").split("\r")
-        # A single carriage return may be part of a table's cell.
-        shown.append(states[-1] if len(states) > 2 else line)
-    return "\n".join(shown)
 
 
 def lines_of(text: str) -> Iterator[str]:

@@ -11,9 +11,9 @@ from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, excerpt
-from memory_context.text.lines import as_on_terminal, without_colours
 from memory_context.text.query.preview_of_table_columns import table_line
 from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
+from memory_context.text.terminal_output import as_on_terminal, without_colours
 from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
 

@@ -12,10 +12,10 @@ from memory_context.conversation.recall.calls_since_an_output import calls_since
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.text.index.analyzer import held_by
-from memory_context.text.lines import without_colours
 from memory_context.text.relevance.question_terms import asked_terms
 from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 from memory_context.text.relevance.term_occurrences import wanted_lexemes
+from memory_context.text.terminal_output import without_colours
 
 MAX_CANDIDATES = 500
 TURN_CHARACTERS = 4000

@@ -23,15 +23,16 @@ from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
 from memory_context.model.one_line import one_line
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt, show_records
+from memory_context.text.excerpt.excerpt import ANSWER, excerpt, show_records
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.shown_parts_and_gap_marks import Excerpt
 from memory_context.text.excerpt.turns_of_conversations import is_conversation
 from memory_context.text.frames_around_stored_text import quoted
-from memory_context.text.lines import without_colours
 from memory_context.text.read.lines_by_number import parse_lines, span_of_lines
 from memory_context.text.relevance.reasons_for_records import Expansion
 from memory_context.text.relevance.recall_candidates_and_their_calls import Ranges
 from memory_context.text.relevance.records_meant import records_meant
+from memory_context.text.terminal_output import without_colours
 from memory_context.text.words_of_page import words_of_page
 
 FOUND_TOKENS = 600

@@ -14,8 +14,9 @@ from typing import Any
 from memory_context.model.reference import leading_key
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
+from memory_context.text.excerpt.excerpt import ANSWER, excerpt
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.excerpt.shown_parts_and_gap_marks import Excerpt
 from memory_context.text.excerpt.turns_of_conversations import (
     ASKED,
     TOOL_RESULT,

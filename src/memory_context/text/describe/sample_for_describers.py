@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from memory_context.text.lines import without_colours, without_line_numbers
+from memory_context.text.lines import without_line_numbers
 from memory_context.text.python_literals import start_of_value
 from memory_context.text.rows.yaml_and_toml_values import yaml_documents
+from memory_context.text.terminal_output import without_colours
 
 HEAD = 65_536
 TAIL = 16_384

@@ -11,7 +11,7 @@ from memory_context.sentences_models_read import (
     CHANGED_SINCE,
     GAP_AT_LINE,
 )
-from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
+from memory_context.text.excerpt.shown_parts_and_gap_marks import NOTHING_SHOWN, Excerpt
 from memory_context.text.spans import joined
 
 MOST_CHARACTERS = 200_000

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from memory_context.text.lines import blanked_colours
+from memory_context.text.terminal_output import blanked_colours
 from memory_context.text.words_and_names import ESCAPED, STOP_WORDS, UNSPACED_RUN, unescaped
 
 # Increased with every change of the lexemes: an index of another version is rebuilt.

@@ -16,9 +16,10 @@ from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import line_end, line_start, without_colours
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
+from memory_context.text.terminal_output import without_colours
 
 # A match could not be recognised in fewer characters.
 NARROWEST = 8

@@ -11,7 +11,6 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.runtime import log_events
 from memory_context.text.html_pages import words_of_html
-from memory_context.text.lines import without_colours
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
 from memory_context.text.redact.keys_near_names import NEAR
@@ -37,6 +36,7 @@ from memory_context.text.redact.user_patterns import (
     own_finder,
 )
 from memory_context.text.redact.vendor_keys import VENDOR_RULES, KeyRule
+from memory_context.text.terminal_output import without_colours
 
 Rules: TypeAlias = Literal["all", "known", "own"]
 """Which rules to apply: the library's (``known``), a user's (``own``), or both (``all``)."""

@@ -30,12 +30,13 @@ from memory_context.text.excerpt.turns_of_conversations import (
 )
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
-from memory_context.text.lines import blanked_colours, line_end, line_start
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.relevance.numbers_with_names import is_named
 from memory_context.text.relevance.question_terms import NUMBER_SIGN, TIME, AskedTerm
 from memory_context.text.relevance.recall_candidates_and_their_calls import SearchedCandidates
 from memory_context.text.rows.names_above_rows import names_above
 from memory_context.text.spans import Span
+from memory_context.text.terminal_output import blanked_colours
 from memory_context.text.words_and_names import UNSPACED_RUN, unescaped
 
 # Within this many characters of a place, other terms are "near" it, or "beside" it.
