@@ -9,6 +9,7 @@ import pty
 import re
 import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from commands import COMMAND, in_this_process, memory_context, read_terminal
+from commands import COMMAND, in_terminal, in_this_process, memory_context, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
@@ -127,7 +128,7 @@ def test_a_list_loads_what_it_needs(sqlite_url: str) -> None:
         ("demo --model gpt-4o", "OPENAI_API_KEY"),
         ("demo --model openai:gpt-4o --host langchain", "OPENAI_API_KEY"),
         ("demo --model gpt-4o --host agent-framework", "OPENAI_API_KEY"),
-        ("demo --host crewai", "autogen, langchain, agent-framework"),
+        ("demo --host crewai", "'autogen', 'langchain', 'agent-framework'"),
         ("demo --store mysql://host/database", "postgresql+psycopg://"),
         ("demo --store memory.db", "sqlite:///memory.db"),
         ("demo --store sqlite:////no/such/folder/memory.db", "/no/such/folder/memory.db"),
@@ -151,6 +152,20 @@ def test_refusals_take_one_line(
 def test_a_refusal_is_no_traceback() -> None:
     """The process itself ends with that one line and exit code 2."""
     assert "frobnicate" in one_line(in_this_process("frobnicate"))
+
+
+@pytest.mark.long
+def test_ctrl_c_in_the_demo() -> None:
+    """Ctrl-C ends it with code 130 and without a traceback, although its threads go on without their database."""
+    interrupted = list[bool]()
+
+    def interrupt(process: subprocess.Popen[bytes], sent: bytes) -> None:
+        if sent.count(b"\n") >= 7 and not interrupted:
+            interrupted.append(True)
+            process.send_signal(signal.SIGINT)
+
+    shown = in_terminal("demo", "--host", "langchain", meanwhile=interrupt)
+    assert (130, False) == (shown.code, "Traceback" in shown.text), shown.text
 
 
 @pytest.mark.long

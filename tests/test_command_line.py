@@ -428,8 +428,9 @@ class TestMistypedNames:
         assert "stored" in trail("audit")
 
     def test_no_notes(self, ann: Screen) -> None:
-        """A tier without notes has nothing to merge."""
-        assert "there are no notes in the tier 'nope'" in ann("consolidate", "nope", code=0)
+        """A tier without notes has nothing to merge; the command that lists the tiers is named."""
+        said = ann("consolidate", "nope", code=0)
+        assert "nothing to merge in the tier 'nope'; `memory-context stats` lists" in said
 
     def test_traces_other_than_memories(self, ann: Screen) -> None:
         """A user of whom only model calls or deletions were kept is not mistyped."""
@@ -444,6 +445,11 @@ class TestMistypedNames:
 
 class TestShow:
     """``memory-context show``: a memory, or a part of it."""
+
+    def test_a_record_has_no_parts(self, ann: Screen) -> None:
+        """`--info` with a part of the content is an error: the part would not be shown."""
+        _, told = ann.both("show", "rockets", "--info", "--lines", "1", code=2)
+        assert "--info prints the record" in told
 
     def test_a_part(self, url: str) -> None:
         """Lines, words and questions print what they select; the reference and how much it is go to standard error."""

@@ -835,17 +835,6 @@ def test_a_deadlock_is_tried_again(postgres_url: str) -> None:
         assert len(runs) > 2
 
 
-@pytest.mark.filterwarnings("ignore:Query string argument")  # SQLAlchemy says the same
-def test_mode_ro_without_uri_is_ignored_as_sqlite_does(tmp_path: Path) -> None:
-    """Such a database is written to: reads are counted, and long texts are indexed."""
-    with MemoryManager(f"sqlite:///{tmp_path}/a.db?mode=ro", user_id="ann") as manager:
-        manager.store("the harbour", key="note")
-        manager.retrieve("note")
-        item = manager.get("note")
-        assert item is not None
-        assert item.access_count == 1
-
-
 def test_a_newer_schema_that_can_only_be_read(tmp_path: Path) -> None:
     """The advice is to upgrade the library; a migration cannot help."""
     file = tmp_path / "a.db"

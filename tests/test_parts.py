@@ -729,6 +729,8 @@ def test_an_answer_names_key_part_and_next_call() -> None:
         first,
     )
     assert answer(item, Selection(lines="1"), 0, 200, COUNT).endswith(prompts.NO_MORE)
+    short = MemoryItem(user_id="ann", memory_key="log_2", content="ok\nworker-7 failed\n")
+    assert answer(short, Selection(query="worker-7"), 0, 200, COUNT).endswith(prompts.NO_MORE)
     # JSON on a single line has no other lines, but other paths.
     assert answer(item, Selection(query="worker-7"), 0, 200, COUNT).endswith(
         'Other parts: retrieve_memory(key="log_1", …)'

@@ -59,7 +59,7 @@ def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     [shown] = re.findall(r"^    (\[MemoryRef: .*\])$", README, re.MULTILINE)
 
     assert shown in run.stdout
-    preview = run.stdout.partition(shown)[2].partition("', name=")[0]
+    preview = run.stdout.partition(shown)[2].partition("\n\n")[0]
     recalled = run.stdout.partition("may need it")[2].partition("end of what was recalled")[0]
     assert "02:20:34 worker-1234 done" in recalled
     assert "worker-1233" not in recalled

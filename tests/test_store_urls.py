@@ -237,7 +237,7 @@ def test_mistyped(command: Command, tmp_path: Path) -> None:
 
     assert "there is no database" in command("list", "--store", missing, code=2)
     assert not [*tmp_path.iterdir()]
-    assert "'encryptd' databases are not supported" in command(
+    assert "'encryptd+sqlite' is not supported" in command(
         "list", "--store", f"encryptd+sqlite:///{tmp_path}/x", code=2
     )
 
@@ -289,9 +289,14 @@ def test_a_user_in_place_of_a_url() -> None:
     assert "user_id=" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["what?.db", "a?mode=ro&b.db", "folder?/a.db"])
+@pytest.mark.parametrize(
+    "name", ["what?.db", "a?mode=ro&b.db", "folder?/a.db", "a.db?nope=1", "a.db?mode=ro"]
+)
 def test_a_question_mark_in_the_name_of_a_file(tmp_path: Path, name: str) -> None:
-    """Words behind a question mark that are no options are refused; the file whose name ends before it is not made."""
+    """Words behind a question mark that are no options are refused; the file whose name ends before it is not made.
+
+    So are options of SQLite's own outside a URI, where they would do nothing.
+    """
     with pytest.raises(UnsupportedDatabaseError, match="write %3F for"):
         MemoryManager(f"sqlite:///{tmp_path}/{name}", user_id="ann")
     assert not list(tmp_path.iterdir())

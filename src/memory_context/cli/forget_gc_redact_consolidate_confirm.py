@@ -233,8 +233,8 @@ def consolidate(
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return
-    if not done.notes:
-        print_paged(f"there are no notes in the tier {tier!r}")
+    if not done.groups:
+        print_paged(f"nothing to merge in the tier {tier!r}; `memory-context stats` lists the tiers")
         return
     lines = list[str]()
     for group in done.groups:

@@ -231,6 +231,10 @@ def show(  # noqa: PLR0913 - most select a part, with a default
     page: Page | None = None  # stays None for bytes, which are not paged
     with opened(store, user, "show", audit=audit) as memory:
         item = _found(memory, key_in(key))
+        if info and not is_whole:
+            raise InvalidArgumentError(
+                "--info prints the record, which has no parts; leave one out"
+            )
         if info:
             _print_record(item, as_json=as_json)
             return

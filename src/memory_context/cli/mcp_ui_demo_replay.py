@@ -1,7 +1,7 @@
 """The commands `ui`, `mcp`, `demo` and `replay`, which show memories, serve them, and try out and measure the library."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from memory_context.cli.open_store_and_user import (
     login,
     opened_store,
 )
-from memory_context.exceptions import MemoryNotFoundError
 
 _PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
 _RECORDINGS = (
@@ -52,13 +51,10 @@ def ui(
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
-        if user:
-            try:
-                chosen_user(memories, user)
-            except MemoryNotFoundError:
-                # An empty database is no error: something may be stored later. All users are only counted here.
-                if Catalog(memories).users():
-                    raise
+        # Also without a user: a database that cannot be read is an error here, not on each page.
+        # An empty one is none: something may be stored later.
+        if Catalog(memories).users() and user:
+            chosen_user(memories, user)
         serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 
 
@@ -134,11 +130,7 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
 def demo(
     *,
     host: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The framework: autogen, langchain or agent-framework.",
-        ),
+        Literal["autogen", "langchain", "agent-framework"], typer.Option(help="The framework.")
     ] = "autogen",
     model: Annotated[
         str | None,

@@ -21,6 +21,7 @@ from memory_context.exceptions import (
     MissingDependencyError,
 )
 from memory_context.model.scope import Scope
+from memory_context.runtime import log_events
 from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"
@@ -68,10 +69,10 @@ HOSTS = {
 
 def run_demo(
     *,
-    host: str = "autogen",
-    model: str | None = None,
-    base_url: str | None = None,
-    store_url: str | None = None,
+    host: str,
+    model: str | None,
+    base_url: str | None,
+    store_url: str | None,
 ) -> None:
     """Run the demo on a framework (the *host*) and show it on standard output.
 
@@ -84,8 +85,6 @@ def run_demo(
     """
     if base_url and not model:
         raise InvalidArgumentError("--base-url needs the name of the server's model: --model NAME")
-    if host not in HOSTS:
-        raise InvalidArgumentError(f"--host {host!r:.80} is not one of {', '.join(HOSTS)}")
     framework = HOSTS[host]
     for module, package in {**framework.needs, "pytest": "pytest"}.items():
         if importlib.util.find_spec(module) is None:
@@ -94,7 +93,9 @@ def run_demo(
             )
     console = make_console()
     with (
-        tempfile.TemporaryDirectory(prefix="memory-context-demo-") as folder,
+        tempfile.TemporaryDirectory(
+            prefix="memory-context-demo-", ignore_cleanup_errors=True
+        ) as folder,
         SQLAlchemyStore(store_url or f"sqlite:///{folder}/memory.db") as store,
     ):
         store.count(Scope(USER))  # an unreachable database is reported before the agent starts
@@ -105,7 +106,12 @@ def run_demo(
         shown_model = model or "a script (--model NAME asks a real one)"
         console.print(f"host: {host}; model: {shown_model}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
-        asyncio.run(_show(agent, meter))
+        try:
+            asyncio.run(_show(agent, meter))
+        except KeyboardInterrupt:
+            # The agent's threads go on, and would log that the database, which is deleted now, is gone.
+            log_events.logger.disabled = True
+            raise
     if store_url and store.url:
         console.print("\nThe memories stay in the database. Look around in it:")
         database = f"--store {shlex.quote(store.url)}"

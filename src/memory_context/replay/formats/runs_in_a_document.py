@@ -34,9 +34,8 @@ from memory_context.replay.formats.runs_from_model_calls import grown_runs
 from memory_context.replay.recording_as_messages import Recording, to_messages
 
 RIGHT = (
-    "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
-    "as items of OpenAI's Responses, as a saved state of AutoGen's or Agent Framework's, or as LangChain dumps it; or "
-    "OpenTelemetry's or OpenInference's spans, LangSmith's runs, or a session of Claude Code"
+    'a recording is an object with "messages" or a list of messages, in one of the forms that `memory-context replay --help` '
+    "lists"
 )
 _ROLES = {
     "human": "user",

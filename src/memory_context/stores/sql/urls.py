@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit
@@ -18,6 +19,11 @@ PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of 
 DEFAULT_URL = "sqlite:///memory.db"
 _DRIVERS = {"sqlite": "pysqlite", "postgresql": "psycopg"}
 _TRUE = ("true", "yes", "on", "y", "t", "1")  # as SQLAlchemy reads a parameter of a URL
+# The options of sqlite3; in a URI, also SQLite's own. SQLAlchemy accepts two ampersands with nothing between them.
+_OPTIONS = re.compile(
+    r"((timeout|isolation_level|detect_types|check_same_thread|cached_statements|uri)=[^&]*|&)*"
+    r"|(?=.*\buri=)(\w+=[^&]*|&)*"
+)
 _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
 
 
@@ -79,13 +85,13 @@ def store_url(
 def _refuse_words_as_options(url: str) -> None:
     """Raise UnsupportedDatabaseError if words after the question mark of *url* are not options.
 
-    SQLAlchemy drops them silently, and would open another file than the one that was meant.
+    SQLAlchemy drops them, and would open another file than the one that was meant, or not as it was meant.
     """
     _, _, options = url.partition("?")
-    # SQLAlchemy accepts two ampersands with nothing between them.
-    if not all("=" in option for option in filter(None, options.split("&"))):
+    if not _OPTIONS.fullmatch(options):
         raise UnsupportedDatabaseError(
-            f"{options!r}, after the ? of the URL, is not NAME=VALUE; in the name of a file write %3F for ?"
+            f"{options!r}, after the ? of the URL, has a word that is no option: in the name of a file write %3F for ?,"
+            " and with options of SQLite's own, sqlite:///file:NAME?mode=ro&uri=true"
         )
 
 
@@ -126,7 +132,8 @@ def supported(url: sa.URL) -> sa.URL:
         backend = "postgresql"
     if backend not in _DRIVERS:
         raise UnsupportedDatabaseError(
-            f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
+            f"{url.drivername!r} is not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…, also"
+            " after encrypted+ or redacted+"
         )
     if driver not in ("", _DRIVERS[backend]):
         suggestion = f"{backend}+{_DRIVERS[backend]}"

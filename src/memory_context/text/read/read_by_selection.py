@@ -109,7 +109,9 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
             budget = most_if_more_follows
             continue
         body = prompts.PAGE.format(ref=head, part=page.part, text=page.text.removesuffix("\n"))
-        footer = _footer(item, selection, page.next_offset, most, cost)
+        # A query whose answer is the whole text has no other parts.
+        asked = Selection() if page.text == item.text.rstrip() else selection
+        footer = _footer(item, asked, page.next_offset, most, cost)
         framed = f"{body}\n{footer}"
         spent = cost(framed)
         if spent <= most:
