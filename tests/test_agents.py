@@ -465,7 +465,7 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
 @for_each(
     "arguments, expected",
     [
-        ({"contains": "N299"}, "matching lines 1-1 of 1, lines in all: 1\n1: "),
+        ({"contains": "N299"}, "matching lines 1-1 of 1, in 1 lines\n1: "),
         ({"pattern": "n29\\d", "context": 1}, "matching lines 1-1 of 1"),
         ({"path": "$[7].name"}, 'matches 1-1 of 1\n"n7"\nThis was the last page.'),
         ({"where": "total > 596", "columns": "id"}, "\nid\n299\n"),

@@ -238,7 +238,7 @@ class TestTools:
             ({"pattern": "x" * 20_000}, "10000 characters at most"),
             ({"path": "$["}, "path"),
             ({"where": "nonsense"}, "no such column: nonsense"),
-            ({"contains": "xyzzy"}, "(lines in all: 401)"),
+            ({"contains": "xyzzy"}, "None of the 401 lines"),
             ({"key": "pixel", "lines": "1"}, "Binary content"),
         ],
     )

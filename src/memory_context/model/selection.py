@@ -92,7 +92,7 @@ class Page:
 
     Attributes:
         text: The text or lines, or JSON or CSV, depending on the selector.
-        part: Which part of the whole it is, in words: ``matching lines 1-20 of 135, lines in all: 5000``.
+        part: Which part of the whole it is, in words: ``matching lines 1-20 of 135, in 5000 lines``.
         next_offset: Where the next page begins, None after the last one.
         total: How many characters, matching lines, matches or rows were selected; `next_offset` counts the same.
     """
