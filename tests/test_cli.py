@@ -225,7 +225,7 @@ def test_migrate_never_shows_a_password(capsys: pytest.CaptureFixture[str]) -> N
     assert "s3cret" not in capsys.readouterr().err
 
 
-def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None:
+def test_a_newer_schema_is_refused(tmp_path: Path, sqlite_url: str) -> None:
     """A database of a newer version is left alone, in one line."""
     assert run(["migrate", "--store", sqlite_url]) == 0
     with sqlite3.connect(tmp_path / "memory.db") as connection:
@@ -234,10 +234,10 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
         )
         connection.execute(f"UPDATE {table[0]} SET version_num = '9999'")
     connection.close()
-    assert "9999" in one_line(in_this_process("migrate", "--store", sqlite_url))
+    for command in ("migrate", "ui"):
+        assert "9999" in one_line(in_this_process(command, "--store", sqlite_url))
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_the_demo_stores_real_outputs(kept: Kept) -> None:
     """The four outputs are this machine's own, tens to hundreds of kilobytes each, whole in the database."""
@@ -292,7 +292,6 @@ def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_the_demo_computes(kept: Kept) -> None:
     """The third question is answered by one query over two outputs, as the database says it."""
     [sql] = re.findall(r'query_memory\({"sql": "(.*?)", "save_as"', kept.words)
@@ -331,7 +330,6 @@ def test_the_demo_runs_on_every_host(host: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_the_next_commands_work(kept: Kept) -> None:
     """What the demo names as the next commands can be copied and run."""
     commands = [
@@ -346,7 +344,6 @@ def test_the_next_commands_work(kept: Kept) -> None:
     assert memory_context(*again[1:]).returncode == 0
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_a_second_run_stores_equal_outputs_once(kept: Kept, tmp_path: Path) -> None:
     """`--store` keeps the database; what a second run makes again is the same record."""
