@@ -22,10 +22,9 @@ LEAST_OF_TEXT = 0.5
 # An element and what is within it are one line if they are no longer, and hold neither rows nor headings.
 LONGEST_LINE = 240
 # The same of some roles: what holds records is a line for each of them, and a row is a line however long it is.
-_LONGEST = {"row": 1_000_000, "heading": 10_000, "paragraph": 10_000, "navigation": 1000}
-_LONGEST |= dict.fromkeys(
+_LONGEST = dict.fromkeys(
     ["feed", "grid", "list", "listbox", "log", "rowgroup", "table", "tree", "treegrid"], 0
-)
+) | {"row": 1_000_000, "heading": 10_000, "paragraph": 10_000, "navigation": 1000}
 _LINE_OF_ITS_OWN = ("row", "heading")
 # A heading in one of these is no heading of the page: it is the title of a card.
 _CARD = ("article", "link", "listitem")
