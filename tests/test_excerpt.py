@@ -1950,7 +1950,7 @@ def test_a_row_below_a_cell_across_rows_has_no_bars() -> None:
 
     assert words is not None
     assert words.text.split("\n")[2:] == [
-        "Rome | 2025 | 7",
+        "| Rome | 2025 | 7 |",
         "2026 | 9",
         "| Oslo | 2026 | 8 |",
         "",

@@ -67,9 +67,6 @@ _APART = re.compile("p|pre|ul|ol|dl|table|caption|blockquote|section|article")
 _APART_IN_CELLS = re.compile("pre|section|article")
 # Addresses within the page, programs, and data.
 _NO_ADDRESS = re.compile("#|javascript:|data:", re.IGNORECASE)
-_ONE = ("", "1")
-_FEW_ROWS = re.compile("[0-9]{1,3}")
-MANY_ROWS = 1000
 _SPACE = re.compile(r"\s+")
 # A bar in a cell has a backslash before it.
 CELL_BAR = re.compile(r"(?<!\\)\|")
@@ -139,14 +136,12 @@ class _OpenTable:
 
     Attributes:
         start: How many lines precede it.
-        has_names: Whether it has names or rows.
-        odd_rows: How many rows are odd because a cell reaches down to them.
+        width: How many cells its first row has, of those with several.
         is_torn: Whether a cell of it has lines or a table, so that its rows are none of a table.
     """
 
     start: int = 0
-    has_names: bool = False
-    odd_rows: int = 0
+    width: int = 0
     is_torn: bool = False
 
 
@@ -163,10 +158,8 @@ class _Lines:
         # The mark of the heading that has begun, until it has words; the address of the link that has.
         self._mark = ""
         self._address = ""
-        # Of the row that is being written: how many cells it has, how many of them are names, and whether one of them
-        # reaches across others.
+        # How many cells the row that is being written has, and how many of them are names.
         self._cells = self._names = 0
-        self._is_odd = False
         # The tables that are open, the innermost last. Rows may be in none.
         self._tables = [_OpenTable()]
 
@@ -189,7 +182,7 @@ class _Lines:
                     self._address = _attributes(tag).get("href", "")
             case "td" | "th":
                 if begins:
-                    self._begin_cell(tag, is_name=name == "th")
+                    self._begin_cell(tag.start(), is_name=name == "th")
             case "tr":
                 self._end_row()
             case "table":
@@ -251,42 +244,34 @@ class _Lines:
             self._line.append(f" ({address})")
         self._address = ""
 
-    def _begin_cell(self, tag: re.Match[str], *, is_name: bool) -> None:
+    def _begin_cell(self, place: int, *, is_name: bool) -> None:
         if self._cells:
             self._end_link()
             if self._line:
                 self._line[-1] = self._line[-1].rstrip()
-            self._write(" | ", tag.start())
+            self._write(" | ", place)
         self._cells += 1
         self._names += is_name
-        attributes = _attributes(tag)
-        self._is_odd |= attributes.get("colspan", "1") not in _ONE
-        rows = attributes.get("rowspan", "1")
-        if rows not in _ONE:
-            table = self._tables[-1]
-            reached = int(rows) if _FEW_ROWS.fullmatch(rows) else MANY_ROWS
-            table.odd_rows = max(table.odd_rows, reached)
 
     def _end_row(self) -> None:
         """End a row of a table, as Markdown writes it; below the names of columns comes a rule.
 
-        A row that is odd, or has names once more, has no bars at its ends: it is none of the table's rows.
+        A row with more or fewer cells than the first one, as beside a cell that reaches across others, has no bars at its
+        ends, nor has one with names once more: it is none of the table's rows.
         """
         table = self._tables[-1]
-        is_head = self._names == self._cells > 1
-        is_again = is_head and table.has_names
-        is_odd = self._is_odd or table.is_torn or table.odd_rows > 0 or is_again
-        if self._cells > 1 and not is_odd:
+        is_head = self._names == self._cells
+        is_alike = self._cells == table.width and not is_head
+        is_row = self._cells > 1 and not table.is_torn and (is_alike or not table.width)
+        if is_row:
             self._line = ["| ", "".join(self._line).rstrip(), " |"]
         self._end()
-        if is_head and not is_odd:
+        if is_row and is_head:
             self._write(f"| {RULE_CELL} " * self._cells + "|", self._place)
             self._end()
-        if self._cells:
-            table.odd_rows = max(0, table.odd_rows - 1)
-        table.has_names |= self._cells > 1
+        if self._cells > 1 and not table.width:
+            table.width = self._cells
         self._cells = self._names = 0
-        self._is_odd = False
 
     def _end_table(self, *, begins: bool) -> None:
         """End what is before the beginning or the end of a table."""

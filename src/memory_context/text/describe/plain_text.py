@@ -8,8 +8,6 @@ from memory_context.model.media_types_and_image_sizes import described, embedded
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.logs import FAILURE_MARKS, lines_with
 from memory_context.text.describe.sample_for_describers import COUNTED_AT_MOST, Sample
-from memory_context.text.excerpt.rare_lines import rare_lines
-from memory_context.text.lines import line_start
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
@@ -56,8 +54,7 @@ def describe_plain(sample: Sample) -> Description:
     """Describe any other text by its number of lines and its most telling line.
 
     That is one at the end that sums up errors, or else a compiler's first error; or the files in which grep found the
-    lines; or, if a few of many lines report a failure, the first of these; or the closing line of a list; or the first
-    line.
+    lines; or, if a few of many lines report a failure, the first of these; or the first line.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
     last_lines = sample.tail.rstrip().rsplit("\n", LINES_OF_SUM)[-LINES_OF_SUM:]
@@ -80,18 +77,4 @@ def describe_plain(sample: Sample) -> Description:
     if 0 < failures <= FAILING_PART * sample.line_count:
         facts += f", {counted(failures, 'failure')}"
         return Description(Kind.TEXT, facts, (first.strip(),))
-    closing = _closing_line(sample.tail)
-    if closing:
-        return Description(Kind.TEXT, f"{facts}, at its end", (closing,))
     return Description(Kind.TEXT, facts, (sample.first_line,))
-
-
-def _closing_line(text: str) -> str:
-    """Return the last line of a list if it has a number and begins like no other line, as a sum does; otherwise empty."""
-    text = text.rstrip()
-    start = line_start(text, len(text))
-    last_line = text[start:]
-    rare = rare_lines(text)
-    if rare and rare[-1] >= start and any(map(str.isdigit, last_line)):
-        return last_line
-    return ""

@@ -18,8 +18,6 @@ LISTED = 3
 MOST_RARE = 0.25
 # So many words at the beginning of a line show what kind of line it is.
 BEGINNING = 2
-# So many show which lines are alike, if only their beginnings count.
-FORM_OF_BEGINNING = 3
 # At least this share of the words of a sum are neither numbers nor names nor signs.
 LEAST_WORDS = 0.4
 _WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
@@ -72,14 +70,8 @@ def telling_lines(text: str, regions: Iterable[Span]) -> list[int]:
     return list(dict.fromkeys(telling))
 
 
-def rare_lines(text: str) -> list[int]:
-    """Return the offsets of the first words of the lines that begin like no other, if the text consists mostly of lists."""
-    lines = _lines(text, [(0, len(text))], FORM_OF_BEGINNING)
-    return [line.place for line in _rare(lines)]
-
-
-def _lines(text: str, regions: Iterable[Span], most_words: int | None = None) -> _WordedLines:
-    """Return the lines of the *regions* that have words, each with the form of its first *most_words*, or of all.
+def _lines(text: str, regions: Iterable[Span]) -> _WordedLines:
+    """Return the lines of the *regions* that have words, each with its form.
 
     Empty if there are too few to tell what is usual.
     """
@@ -90,7 +82,7 @@ def _lines(text: str, regions: Iterable[Span], most_words: int | None = None) ->
             if not words:
                 continue
             place = text.index(words[0], start)
-            form = tuple(word if _KIND.fullmatch(word) else "0" for word in words[:most_words])
+            form = tuple(word if _KIND.fullmatch(word) else "0" for word in words)
             lines.append(_WordedLine(place - start, place, form, words))
     if len(lines) < LEAST_LINES:
         return []

@@ -52,8 +52,6 @@ INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\", " \n"))
-# A number by itself, or with a unit: not a part of a time, an id or a name.
-_QUANTITY = re.compile(r"(?<!\S)\d[\d.,]*(?:%|[A-Za-z]{1,2})?(?!\S)")
 # The target of a Markdown link that leads to a page of the same site.
 _TARGET = re.compile(r"\]\((?![A-Za-z][\w+.-]*:)(?=[^()\s]*[/#])[^()\s]*+")
 # An item in a JSONPath.
@@ -219,22 +217,19 @@ def _faults(
 
 
 def _telling_ends(found: Segmentation) -> list[int]:
-    """Return the first and the last segment; if the whole text is read, only those with quantities, as sums have.
+    """Return the first and the last segment of a text that is read in parts.
 
     Of JSON that is read as a whole, they are those around its lists, such as the cursor of the next page.
     """
-    last = len(found.segments) - 1
-    ends = [0, last] if last >= 0 else []
-    if len(found.regions) > 1:
-        return ends
-    if len(found.containers) > 1:
-        around = list[int]()
-        for index, segment in enumerate(found.segments):
-            container = found.containers[segment.container]
-            if container.kind == "object" and not _ITEM.search(container.path):
-                around.append(index)
-        return from_both_ends(around)[:2]
-    return [index for index in ends if _QUANTITY.search(found.shown(index))]
+    ends: Sequence[int] = range(len(found.segments))
+    if len(found.regions) == 1:
+        containers = [found.containers[segment.container] for segment in found.segments]
+        ends = [
+            index
+            for index, container in enumerate(containers)
+            if container.kind == "object" and not _ITEM.search(container.path)
+        ]
+    return from_both_ends(ends)[:2]
 
 
 def _kept_by_position(found: Segmentation, ranking: Ranking) -> list[float]:

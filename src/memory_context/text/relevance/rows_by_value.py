@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, cast
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.excerpt.record_around_place import LONG_FIELD
@@ -27,14 +26,14 @@ from memory_context.text.relevance.superlatives_and_bounds import AskedValue, as
 from memory_context.text.relevance.term_occurrences import Occurrence, wanted_lexemes
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.text_table import Row
+from memory_context.text.rows.values_as_rows import pairs_of
 
 # So many characters are read as tables for a message, which takes up to a second.
 READ_CHARACTERS = 400_000
 # The share of the message that rows must hold if it names the measure: of "Which pod uses the most memory?", rows of pods
 # under `MEMORY` hold a third.
 LEAST_OF_NAMED = 0.33
-# Objects in cells are read as columns so many levels deep, and for so many columns.
-DEEPEST = 4
+# Members of objects in cells are read as columns, if there are no more.
 MOST_COLUMNS = 200
 # If more rows than these are meant, the message asks for a list, and none of them answers it.
 MOST_ROWS = 40
@@ -188,26 +187,13 @@ def _with_columns_of_members(
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Return a table in which each member of an object in a cell has a column of its own, such as ``limits.seats``.
 
-    Objects stay if they are deeper than three others, or if there would be more than 200 columns.
+    If there would be more than 200 columns, objects stay.
     """
-    for _ in range(DEEPEST):
-        if not any(isinstance(cell, dict) for row in rows for cell in row):
-            break
-        named = [dict(chain.from_iterable(map(_members, columns, row))) for row in rows]
-        names = tuple(dict.fromkeys(chain.from_iterable(named)))
-        if len(names) > MOST_COLUMNS:
-            break
-        columns = names
-        rows = [list(map(row.get, names)) for row in named]
-    return columns, rows
-
-
-def _members(column: str, cell: object) -> Iterable[tuple[str, Any]]:
-    """Return the members of an object in a cell, with the names of their columns; any other cell with its column."""
-    if not isinstance(cell, dict):
-        return [(column, cell)]
-    members = cast("dict[str, object]", cell)
-    return [(f"{column}.{key}", member) for key, member in members.items()]
+    named = [dict(pairs_of(dict(zip(columns, row, strict=True))).rows()) for row in rows]
+    names = tuple(dict.fromkeys(chain.from_iterable(named)))
+    if len(names) > MOST_COLUMNS:
+        return columns, rows
+    return names, [list(map(row.get, names)) for row in named]
 
 
 def _measures_time(text: str) -> bool:
