@@ -689,6 +689,16 @@ def test_a_member_of_json_unlike_the_others_is_shown() -> None:
     assert rows[216] not in rare
 
 
+def test_a_variable_in_source_code_is_no_field() -> None:
+    """What is assigned to is worth as much as any other name in source code, unlike the names of fields elsewhere."""
+    job = "def job_{0}(queue):\n    option_{0} = 1\n    start(handler_{0})\n    return queue\n"
+    code = "import os\n" + "\n".join(map(job.format, range(9)))
+    worth = score(split(code), "", PREVIEW, frozenset()).worth
+    assert worth["option_3"] == worth["handler_3"]
+    worth = score(split("option_3 = 1\nstart(handler_3)"), "", PREVIEW, frozenset()).worth
+    assert worth["option_3"] > worth["handler_3"]
+
+
 ISSUES = [
     {"number": n, "title": f"Crash of part_{n}", "body": "It ends. " * 30, "state": "open"}
     for n in range(40)

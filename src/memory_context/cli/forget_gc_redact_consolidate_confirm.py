@@ -234,7 +234,9 @@ def consolidate(
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return
     if not done.groups:
-        print_paged(f"nothing to merge in the tier {tier!r}; `memory-context stats` lists the tiers")
+        print_paged(
+            f"nothing to merge in the tier {tier!r}; `memory-context stats` lists the tiers"
+        )
         return
     lines = list[str]()
     for group in done.groups:

@@ -19,6 +19,7 @@ from memory_context.text.describe.source_code import names_defined
 from memory_context.text.excerpt.error_words import FAULTS, reports_fault
 from memory_context.text.excerpt.rare_lines import from_both_ends, telling_lines
 from memory_context.text.excerpt.segments import Segmentation
+from memory_context.text.spans import Span
 from memory_context.text.words_and_names import BLOB, NAME, labels, occurrences, terms, weight
 
 # The whole question is taken to be this many of its most telling words.
@@ -153,7 +154,10 @@ def score(
     if ranking.counts_names:
         # A page of documentation has the menu of its site around it.
         text = _without_targets(found.text)
-        worth = _collect_names(replace(found, text=text), names, near, known)
+        defined = list(names_defined(found.text, found.regions))
+        # What begins a line of source code is mostly a keyword or a variable.
+        field = 1.0 if defined else FIELD
+        worth = _collect_names(replace(found, text=text), names, near, known, field)
         rare = _segments_at(found, starts, telling_lines(found.text, found.regions))
         faults, causes = _faults(found, held_by)
         ends = _telling_ends(found)
@@ -166,7 +170,7 @@ def score(
         for kind, most, least_kept, indexes in telling:
             for rank, index in enumerate(indexes):
                 tell(kind, index, most / (1 + rank // 2), least_kept)
-        for block, share in _definitions(found, starts, hits):
+        for block, share in _definitions(found, starts, hits, defined):
             tell("definition", block[0], WORTH_OF_DEFINITION * share, share)
             for index in block:
                 near[index] = max(near[index], NEAR_IN_DEFINITION * share)
@@ -257,11 +261,13 @@ def _segments_at(found: Segmentation, starts: Sequence[int], places: Iterable[in
 
 
 def _definitions(
-    found: Segmentation, starts: Sequence[int], hits: Sequence[frozenset[str]]
+    found: Segmentation,
+    starts: Sequence[int],
+    hits: Sequence[frozenset[str]],
+    defined: Iterable[Span],
 ) -> Iterator[tuple[range, float]]:
     """Yield the segments of each definition in source code, and how far it is what is meant, 0 to 1."""
-    defined = (start for start, _ in names_defined(found.text, found.regions))
-    firsts = _segments_at(found, starts, defined)
+    firsts = _segments_at(found, starts, (start for start, _ in defined))
     blocks = [range(first, end) for first, end in pairwise([*firsts, len(starts)])]
     held = [frozenset[str]().union(*hits[block.start : block.stop]) for block in blocks]
     for block, relevance in zip(blocks, _relevances(held), strict=True):
@@ -273,10 +279,12 @@ def _collect_names(
     names: list[list[str]],
     near: list[float],
     known: AbstractSet[str],
+    field: float,
 ) -> dict[str, float]:
     """Fill *names* with the names in each segment, and return the worth of each name.
 
     A segment of JSON with a label keeps all of its worth (*near*), wherever it is: a list is chosen from by titles.
+    *field* is the factor for the names of fields, and for their values.
     """
     shares = dict[str, float]()
     for index, segment in enumerate(found.segments):
@@ -291,7 +299,7 @@ def _collect_names(
             if name in known:
                 continue
             if name not in shares:
-                shares[name] = _share(match)
+                shares[name] = _share(match, field)
             here[name] = None
         is_json = found.containers[segment.container].kind != "text"
         for label in labels(found.text, start, end) - known:
@@ -309,14 +317,14 @@ def _collect_names(
     return worth
 
 
-def _share(match: re.Match[str]) -> float:
+def _share(match: re.Match[str], field: float) -> float:
     """Return the factor by which the kind and the place of a name change its worth."""
     if match["key"]:
         return KEY
     if _NUMBER.fullmatch(match["name"]):
         return NUMBER
     if _is_field(match.string, *match.span("name")):
-        return FIELD
+        return field
     return 1.0
 
 
