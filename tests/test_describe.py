@@ -96,6 +96,10 @@ def test_the_snapshot_is_what_is_said_today() -> None:
     "content, line",
     [
         (PYTEST, "pytest: 3 failed, 412 passed (test_auth.py::test_login, …)"),
+        (
+            "FAILED tests/test_a.py::test_join[two words] - assert 1 == 2\n1 failed, 2 passed in 0.12s\n",
+            "pytest: 1 failed, 2 passed (test_a.py::test_join(two words))",
+        ),
         (json.dumps(ORDERS), "JSON list of 2 objects: id, customer, total"),
         (json.dumps({"orders": ORDERS * 107}), "JSON: 214 orders: id, customer, total"),
         ("id,name,total\n" + "1,ann,2.5\n" * 1204, "CSV 1,204 rows x 3 columns: id, name, total"),

@@ -25,8 +25,14 @@ _WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests":
 # For each runner: its name; a string that every summary has, which is searched first because that is fast; the pattern of
 # the summary; and the pattern of the line that names a failed test.
 _RUNNERS = (
-    # `=== 3 failed, 412 passed, 2 warnings in 12.31s ===`; with `-q` there are no equals signs
-    ("pytest", " in ", r"^(?:=+ )?(?:\d+ [a-z]+(?:, )?)+ in [\d.:]+", r"^(?:FAILED|ERROR) (\S+)"),
+    # `=== 3 failed, 412 passed, 2 warnings in 12.31s ===`; with `-q` there are no equals signs,
+    # and a test's parameters, in brackets, may hold blanks.
+    (
+        "pytest",
+        " in ",
+        r"^(?:=+ )?(?:\d+ [a-z]+(?:, )?)+ in [\d.:]+",
+        r"^(?:FAILED|ERROR) ([^\s[]+(?:\[.*?\](?= - |$))?)",
+    ),
     # `Ran 4 tests in 0.003s`, an empty line, `FAILED (failures=1, errors=1)`
     ("unittest", "Ran ", r"^Ran \d+ tests? in .*\s+(?:OK|FAILED).*", r"^(?:FAIL|ERROR): (\S+)"),
     ("jest", "Tests:", r"^Tests: .*\d total", r"^ *● (.+ › .+)$"),
