@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 
 HARMLESS = {
     *("div", "span", "pre", "code", "b", "i", "br", "mark", "style", "details", "summary"),

@@ -40,7 +40,7 @@ from memory_context import (
     SQLAuditTrail,
     SQLMemory,
 )
-from memory_context.autogen.memory_tool_components import memory_tools
+from memory_context.autogen.memory_tools_with_strict_schemas import memory_tools
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryDeletedError,

@@ -39,7 +39,7 @@ from memory_context import (
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import InvalidArgumentError, SealError, StoreError
 from memory_context.model.call_log_records import CallFilter
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.stores import Encrypted
 from memory_context.stores.sql.schema import calls
 from messages import LOG, results, user

@@ -45,7 +45,7 @@ from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import Html, as_text, bar, tag
 from memory_context.display.safe_terminal_output import quoted
 from memory_context.model.call_log_records import CallTotals, KeptTotals
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.testing.sample_memories import memory
 from messages import LOG

@@ -22,7 +22,7 @@ from examples import examples
 from for_each import first_quick, for_each
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
-from memory_context.autogen.memory_tool_components import memory_tools
+from memory_context.autogen.memory_tools_with_strict_schemas import memory_tools
 from memory_context.mcp.resources import SCHEME, Resources, key_of
 from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS
 from memory_context.model.item import encodable

@@ -14,7 +14,7 @@ from autogen_core.tools import BaseTool
 import langchain_memory_context
 from memory_context import Confirmation, MemoryManager, ScopedMemory, TierPolicy
 from memory_context.agent_framework import tools as framework_tools
-from memory_context.autogen.memory_tool_components import memory_tools, note_tools
+from memory_context.autogen.memory_tools_with_strict_schemas import memory_tools, note_tools
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryDeletedError,

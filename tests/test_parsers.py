@@ -41,7 +41,7 @@ from memory_context.memory.copy_export_import import import_memories
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.category import check_category
 from memory_context.model.item import Deletion, MemoryItem
-from memory_context.model.records_as_json import deletion_from, item_from
+from memory_context.model.json_records_of_exports import deletion_from, item_from
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
 from memory_context.stores.codec import Codec

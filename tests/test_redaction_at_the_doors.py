@@ -454,7 +454,7 @@ def test_no_other_door() -> None:
         ("manager.py", "search"),  # `hits`
         ("memories_notes_and_sql.py", "put"),  # what was there, with another end
         ("assembler.py", "put"),
-        ("open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
+        ("notes_in_open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note
         ("redacted_records.py", "put"),
         ("copy_export_import.py", "restore"),

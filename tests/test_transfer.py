@@ -39,7 +39,7 @@ from memory_context.memory.copy_export_import import (
 )
 from memory_context.model.batches import CHARACTERS, MOST, batches_of
 from memory_context.model.item import Deletion, MemoryItem, hash_content
-from memory_context.model.records_as_json import (
+from memory_context.model.json_records_of_exports import (
     deletion_from,
     deletion_record,
     item_from,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_context import exceptions
-from memory_context.model import displayed
+from memory_context.model import registry_of_drawers
 from memory_context.runtime.lazy_names import lazy_names
 from memory_context.runtime.version import __version__
 
@@ -241,7 +241,7 @@ def __dir__() -> list[str]:
 
 def _load_drawers() -> None:
     """Import the module that draws the library's values; importing it registers its functions."""
-    from memory_context.display import registered_drawers as registered_drawers  # noqa: PLC0415 - once a value is shown
+    from memory_context.display import register_drawers as register_drawers  # noqa: PLC0415 - once a value is shown
 
 
-displayed.load_with(_load_drawers)
+registry_of_drawers.load_with(_load_drawers)

@@ -13,10 +13,10 @@ from memory_context.runtime.missing_packages import needing
 if TYPE_CHECKING:
     from langchain_memory_context.chat_model_judge import ChatModelJudge
     from langchain_memory_context.history import MemoryContextChatMessageHistory
-    from langchain_memory_context.lean_state import LeanAgentState
     from langchain_memory_context.memory import MemoryContextMemory
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
+    from langchain_memory_context.state_with_small_checkpoints import LeanAgentState
     from langchain_memory_context.store import MemoryStoreAdapter
     from langchain_memory_context.tools import file_tools, memory_tools, note_tools
 
@@ -35,7 +35,7 @@ __all__ = [
 
 _HOMES = {
     "ChatModelJudge": "chat_model_judge",
-    "LeanAgentState": "lean_state",
+    "LeanAgentState": "state_with_small_checkpoints",
     "MemoryContextChatMessageHistory": "history",
     "MemoryContextMemory": "memory",
     "MemoryContextMiddleware": "middleware",

@@ -12,7 +12,7 @@ with needing(
     from memory_context.autogen.context import MemoryContext
     from memory_context.autogen.context_config import MemoryContextConfig
     from memory_context.autogen.llm_summarizer import LLMSummarizer
-    from memory_context.autogen.memory_tool_components import (
+    from memory_context.autogen.memory_tools_with_strict_schemas import (
         AgentFilesTool,
         AskMemoryTool,
         ClearMemoryTool,

@@ -48,7 +48,11 @@ from memory_context.autogen.context_config import (
     loaded_recall,
 )
 from memory_context.autogen.loop_lock import LoopLock
-from memory_context.autogen.memory_tool_components import AskMemoryTool, memory_tools, note_tools
+from memory_context.autogen.memory_tools_with_strict_schemas import (
+    AskMemoryTool,
+    memory_tools,
+    note_tools,
+)
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
 from memory_context.autogen.saved_state_format import ContextFacts, ContextState, parse_state
@@ -74,7 +78,7 @@ from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.checked_arguments import check_arguments
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.model.scope import check_no_url
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop

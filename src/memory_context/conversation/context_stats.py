@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from memory_context.model.call_log_records import CallTotals
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.runtime.telemetry import count
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 from memory_context import sentences_models_read as prompts
 from memory_context.conversation.message import Message, MessageFacts, own_message
-from memory_context.memory.open_tiers import NEWEST_FIRST
+from memory_context.memory.notes_in_open_tiers import NEWEST_FIRST
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED

@@ -17,8 +17,8 @@ from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import redacted_call
 from memory_context.model.call_log_records import Decision, KeptCalls, ModelCall
-from memory_context.model.displayed import Displayed
 from memory_context.model.item import now
+from memory_context.model.registry_of_drawers import Displayed
 
 KEPT_DECISIONS = 1000
 

@@ -22,7 +22,7 @@ from memory_context.model.media_types_and_image_sizes import data_url, embedded_
 from memory_context.text.describe import Kind, identify
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse
 from memory_context.text.rows.rows_in_text import table_of
-from memory_context.text.unwrap import unwrap
+from memory_context.text.unwrap_mcp_json_and_fences import unwrap
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000

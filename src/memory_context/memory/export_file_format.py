@@ -36,7 +36,7 @@ from memory_context.model.item import (
     recounted,
 )
 from memory_context.model.json_object import JsonObject, members_of
-from memory_context.model.records_as_json import (
+from memory_context.model.json_records_of_exports import (
     deletion_from,
     deletion_record,
     item_from,

@@ -18,11 +18,11 @@ from memory_context.memory.assembly_within_budget import (
     choose,
     choose_more,
 )
-from memory_context.model.displayed import Displayed
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import names_key
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.notes_that_say_the_same import runs

@@ -15,7 +15,12 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.filters_from_keywords import ANY_STATE, as_list
 from memory_context.memory.manager import SearchMode
-from memory_context.memory.open_tiers import NEWEST_FIRST, TierNotes, check_content, first_line
+from memory_context.memory.notes_in_open_tiers import (
+    NEWEST_FIRST,
+    TierNotes,
+    check_content,
+    first_line,
+)
 from memory_context.memory.redacted_records import redacted_record
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.checked_arguments import check_arguments

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.displayed import Displayed
 from memory_context.model.item import with_zone
+from memory_context.model.registry_of_drawers import Displayed
 
 Intent: TypeAlias = Literal["concrete", "ambiguous"]
 CallKind: TypeAlias = Literal["model", "decision"]

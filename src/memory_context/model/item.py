@@ -15,13 +15,13 @@ from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, RecordChangedError
 from memory_context.model.checked_numbers import shown
-from memory_context.model.displayed import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.json_object import JsonObject
 from memory_context.model.media_types_and_image_sizes import BINARY as BINARY
 from memory_context.model.media_types_and_image_sizes import data_url, described, media_type_of
 from memory_context.model.origin import IMPORT, Origin
 from memory_context.model.reference import MemoryRef
+from memory_context.model.registry_of_drawers import Displayed
 from memory_context.model.scope import DETAIL, MAX_NAME
 from memory_context.runtime.files_replaced_safely import draft_of
 

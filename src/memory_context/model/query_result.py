@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from memory_context.exceptions import MissingDependencyError
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 
 Cell: TypeAlias = str | int | float | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory_context.model.displayed import Displayed
+from memory_context.model.registry_of_drawers import Displayed
 
 
 @dataclass(frozen=True, slots=True)

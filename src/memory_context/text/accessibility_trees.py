@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory_context.text.html_pages import RULE_CELL, PageWords
-from memory_context.text.unwrap import unwrap
+from memory_context.text.unwrap_mcp_json_and_fences import unwrap
 
 # So far into a text the first reference is looked for.
 FARTHEST = 4000

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.read.lines_by_number import LineNumbers
 from memory_context.text.spans import Span
-from memory_context.text.unwrap import unwrap
+from memory_context.text.unwrap_mcp_json_and_fences import unwrap
 
 # So far into a text the first tag of a page is looked for, wrapping included.
 FARTHEST = 4000

@@ -13,7 +13,7 @@ from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.stored_turns_within_budget import spoken
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.open_tiers import check_content
+from memory_context.memory.notes_in_open_tiers import check_content
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import MODEL
 from memory_context.model.scope import OPEN_TIERS

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from memory_context.exceptions import InvalidRecordError, InvalidScopeError
 from memory_context.model.item import Deletion
-from memory_context.model.records_as_json import deletion_from, deletion_record
+from memory_context.model.json_records_of_exports import deletion_from, deletion_record
 from memory_context.model.scope import Scope
 from memory_context.stores.files.changed_rows import UserAndId
 from memory_context.stores.files.safe_folder import STATE, MemoryFolder

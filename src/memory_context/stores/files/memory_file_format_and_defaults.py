@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from memory_context.exceptions import InvalidKeyError, InvalidRecordError
 from memory_context.model.item import MemoryItem, is_intact, is_storable, recounted
 from memory_context.model.json_object import JsonObject
-from memory_context.model.records_as_json import item_from, record_of
+from memory_context.model.json_records_of_exports import item_from, record_of
 from memory_context.model.reference import check_key
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.category_folders import category_in, folder_of

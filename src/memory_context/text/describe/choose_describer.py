@@ -36,7 +36,7 @@ from memory_context.text.describe.test_runs import describe_test_run
 from memory_context.text.describe.tracebacks import describe_traceback
 from memory_context.text.describe.yaml_documents import describe_yaml
 from memory_context.text.lines import BYTE_ORDER_MARK
-from memory_context.text.unwrap import unwrap
+from memory_context.text.unwrap_mcp_json_and_fences import unwrap
 
 _Describers: TypeAlias = tuple[Callable[[Sample], Description | None], ...]
 

@@ -27,7 +27,7 @@ from memory_context.text.rows.separated_values import answer_table, separated_ta
 from memory_context.text.rows.text_table import Row, TextTable, column_names, with_nulls
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 from memory_context.text.rows.yaml_and_toml_values import configuration_table, yaml_documents
-from memory_context.text.unwrap import unwrap
+from memory_context.text.unwrap_mcp_json_and_fences import unwrap
 from memory_context.text.words_of_page import words_of_page
 
 # A table that is a smaller share of a page is not what the page is about.

@@ -15,7 +15,7 @@ from memory_context.display import decision_stats_and_package_tables as tables
 from memory_context.display import drawn_conversation, drawn_memories
 from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.memory.package_text_and_what_was_used import ContextPackage
-from memory_context.model import displayed
+from memory_context.model import registry_of_drawers
 from memory_context.model.call_log_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList
 from memory_context.model.query_result import QueryResult
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
-    displayed.register(
+    registry_of_drawers.register(
         shown,
         text=lambda value: as_text(draw(value)),
         html=lambda value: page(draw(value)),
