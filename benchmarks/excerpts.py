@@ -32,6 +32,7 @@ from memory_context.text.excerpt import excerpt as _excerpt
 from memory_context.text.excerpt import segment_scores, segments, segments_within_budget
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
 from memory_context.text.excerpt.segment_scores import Ranking
+from memory_context.text.excerpt.shown_parts_and_gap_marks import Excerpt
 
 console = Console(width=None if sys.stdout.isatty() else 110)
 
@@ -67,7 +68,7 @@ def ranked(ranking: Ranking) -> Iterator[None]:
 def known_again() -> Iterator[None]:
     """Previews that do not care what stands in the prompt already."""
 
-    def forgetful(*arguments: object, **options: object) -> _excerpt.Excerpt:
+    def forgetful(*arguments: object, **options: object) -> Excerpt:
         return excerpt(*arguments, **{**options, "known": frozenset()})  # type: ignore[arg-type] # passed on
 
     with patch.object(fold, "excerpt", forgetful):
