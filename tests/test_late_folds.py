@@ -171,6 +171,17 @@ class TestReaders:
         assert HUNDRED_LINES == shown(prompt[2])
         assert shown(prompt[4]).startswith("[MemoryRef: run_")
 
+    async def test_the_name_of_a_server_before_its_own(self, context: MemoryContext) -> None:
+        """A tool that reads files is one behind the name of its server, too; `page_view` is another tool."""
+        reader = "files_read_text_file"
+        reading = call(reader), results(HUNDRED_LINES, name=reader)
+        prompt = await fill(context, user("Look."), *reading)
+        assert HUNDRED_LINES == shown(prompt[2])
+
+        other = results(HUNDRED_LINES, number=2, name="page_view")
+        prompt = await fill(context, call("page_view", number=2), other)
+        assert shown(prompt[4]).startswith("[MemoryRef: page_view_")
+
     async def test_more_than_a_page(self, context: MemoryContext) -> None:
         """What is longer than a page is folded at once; so is what the user's own threshold says."""
         prompt = await fill(

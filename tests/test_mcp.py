@@ -261,6 +261,9 @@ class TestTools:
             assert "argument limit is wrong" in await client.mistake(
                 "search_memory", query="x", limit="many"
             )
+            assert "argument since is wrong: it must be a day" in await client.mistake(
+                "search_memory", query="x", since="yesterday"
+            )
 
     async def test_an_unknown_tool(self, address: str) -> None:
         """A tool that there is not is refused, with those that there are."""

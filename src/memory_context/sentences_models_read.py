@@ -30,7 +30,7 @@ RECALL_FOOTER = "(end of what was recalled)"
 RETRIEVE_TOOL = "Read a text in memory, or part: lines 120-180 or -40, path JSONPath, where SQL."
 
 SEARCH_TOOL = "Find texts."
-NO_MOMENT = "a day or a moment, such as 2026-01-31 or 2026-01-31T12:00"
+NO_MOMENT = "it must be a day or a moment, such as 2026-01-31 or 2026-01-31T12:00"
 
 NOTES_CATEGORY = (
     "Only this path and below: project-context/rockets. Or project*: all that begin so."

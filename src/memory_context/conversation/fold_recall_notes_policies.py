@@ -50,6 +50,14 @@ FILE_READERS = frozenset(
         "view_file",
     }
 )
+# The same behind the name of a server, where a client puts that before the names of its tools. A single word, as in
+# `page_view`, could belong to another tool.
+_PREFIXED_READERS = tuple(f"_{name}" for name in FILE_READERS if "_" in name)
+
+
+def is_file_reader(tool: str) -> bool:
+    """Return whether *tool*, by its name, reads files."""
+    return tool in FILE_READERS or tool.endswith(_PREFIXED_READERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +175,7 @@ class FoldPolicy:
 
     def reads_files(self, tool: str) -> bool:
         """Return whether *tool* reads files and its results are shown in pages: not if it has a threshold of its own."""
-        return tool in FILE_READERS and tool not in self.tool_thresholds
+        return is_file_reader(tool) and tool not in self.tool_thresholds
 
     @property
     def page_budget(self) -> int:

@@ -150,7 +150,9 @@ def problem_with(error: ValidationError, args: type[BaseModel]) -> str:
                     return prompts.OTHER_ARGUMENT.format(given=given, name=name)
             return prompts.MISSING_ARGUMENT.format(name=name)
         case _:
-            return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
+            return prompts.WRONG_ARGUMENT.format(
+                name=name, problem=first["msg"].removeprefix("Value error, ")
+            )
 
 
 def _argument(path: tuple[int | str, ...]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_context import sentences_models_read as prompts
-from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
+from memory_context.conversation.fold_recall_notes_policies import is_file_reader, preview_limit
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message, is_task
@@ -133,7 +133,7 @@ def _read_texts(
 
 def _is_reader(tool: str) -> bool:
     """Return whether *tool* reads page by page. The pages stay in the prompt as long as the model goes on reading."""
-    return tool == RETRIEVE or tool in FILE_READERS
+    return tool == RETRIEVE or is_file_reader(tool)
 
 
 def saved_by_folding(message: Message, folder: MessageFolder) -> int:
