@@ -76,7 +76,8 @@ def parse_lines(lines: str, count: int) -> Span:
         raise InvalidLinesError(f"lines={lines!r} ends before it begins")
     if not 1 <= first <= count:
         raise InvalidLinesError(
-            f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
+            f"lines={lines!r} lies outside the text, which has lines 1 to {count}; "
+            "numbers in the text itself do not count"
         )
     return first, min(last, count)
 
