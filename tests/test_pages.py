@@ -210,7 +210,7 @@ def test_a_range_that_runs_backwards_is_called_so() -> None:
     """The lines are there, only in the other order: to say that the text lacks them would send a model elsewhere."""
     with pytest.raises(InvalidLinesError, match="lines='50-10' ends before it begins"):
         parse_lines("50-10", 600)
-    with pytest.raises(InvalidLinesError, match="lines='500-' lies outside the text.*itself"):
+    with pytest.raises(InvalidLinesError, match=r"lines='500-' lies outside the text.*itself"):
         parse_lines("500-", 100)
 
 
